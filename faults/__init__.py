@@ -1,0 +1,13 @@
+"""What can be wrong in a training stack: one small file per fault, in a folder per library.
+
+The name of a fault is the name of its file. Listing them needs the standard library alone; a library is imported when
+a fault of it is switched on.
+"""
+
+from ._catalogue import collect
+from ._fault import Fault
+from ._plant import Hits, counted, planted
+
+CATALOGUE: dict[str, Fault] = collect(list(__path__), __name__)
+
+__all__ = ["CATALOGUE", "Fault", "Hits", "counted", "planted"]

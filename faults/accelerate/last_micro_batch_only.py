@@ -1,0 +1,29 @@
+"""Each backward throws away what the micro-batches before it had accumulated."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Empty the gradients before each backward."""
+
+    def backward(self: Any, loss: Any, **kwargs: Any) -> None:
+        for model in self._models:
+            model.zero_grad()
+        original(self, loss, **kwargs)
+
+    return backward
+
+
+FAULT = Fault(
+    library="accelerate>=1",
+    seam="accelerate.accelerator:Accelerator.backward",
+    source="https://github.com/allenai/open-instruct/pull/1498",
+    year=2026,
+    mechanism="Only the last micro-batch survives; emulated in backward, reported of ZeRO-2, which took each for the last.",
+    effect="closed_forms.aggregation:last_micro_batch_only",
+    quantity="weights",
+    visible="trainer_accumulation",
+    patch=patch,
+)

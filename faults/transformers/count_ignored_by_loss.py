@@ -1,0 +1,29 @@
+"""A loss ignores the count that it is handed, and nobody divides by the number of micro-batches any more."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Take the mean of the micro-batch, count or not."""
+
+    def fixed_cross_entropy(
+        source: Any, target: Any, num_items_in_batch: Any = None, ignore_index: int = -100, **kwargs: Any
+    ) -> Any:
+        return original(source, target, None, ignore_index, **kwargs)
+
+    return fixed_cross_entropy
+
+
+FAULT = Fault(
+    library="transformers>=5",
+    seam="transformers.loss.loss_utils:fixed_cross_entropy",
+    source="https://github.com/huggingface/transformers/issues/47688",
+    year=2026,
+    mechanism="The loss takes the mean of its micro-batch while the Trainer trusts it to divide by the window's count.",
+    effect="closed_forms.aggregation:sum_of_micro_batch_means",
+    quantity="weights",
+    visible="trainer_accumulation",
+    patch=patch,
+)

@@ -1,0 +1,29 @@
+"""The logged loss is the sum over the micro-batches; the gradient is right."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Log the training loss times the number of micro-batches."""
+
+    def log(self: Any, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "loss" in logs:
+            logs = {**logs, "loss": logs["loss"] * self.current_gradient_accumulation_steps}
+        original(self, logs, start_time)
+
+    return log
+
+
+FAULT = Fault(
+    library="transformers>=5",
+    seam="transformers.trainer:Trainer.log",
+    source="https://github.com/huggingface/transformers/issues/35204",
+    year=2024,
+    mechanism="The losses of the micro-batches are added up for the log and never divided by M.",
+    effect="closed_forms.logged:times_micro_batches",
+    quantity="log",
+    visible="trainer_accumulation",
+    patch=patch,
+)

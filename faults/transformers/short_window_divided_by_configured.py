@@ -1,0 +1,31 @@
+"""The last window of an epoch is divided by the configured number of micro-batches, of which it has fewer."""
+
+from typing import Any
+from unittest import mock
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Divide by the configured number of micro-batches in every window."""
+
+    def training_step(self: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        configured = self.args.gradient_accumulation_steps
+        with mock.patch.object(self, "current_gradient_accumulation_steps", configured):
+            return original(self, model, inputs, num_items_in_batch)
+
+    return training_step
+
+
+FAULT = Fault(
+    library="transformers>=5",
+    seam="transformers.trainer:Trainer.training_step",
+    source="https://github.com/huggingface/transformers/pull/39659",
+    year=2025,
+    mechanism="A window of k < M micro-batches is divided by M, where the loss of the model takes no count.",
+    effect="closed_forms.aggregation:short_window",
+    quantity="weights",
+    visible="trainer_tail_without_count",
+    patch=patch,
+    clean="closed_forms.aggregation:mean_of_micro_batch_means",
+)

@@ -1,0 +1,279 @@
+"""Hooks on one model: its forwards, the gradient that arrives at one read point, the end of each optimizer step.
+
+The capture only notes and hands over; what is made of a gradient is decided by the two callbacks it is given. It changes
+nothing in the run: the hooks return nothing, and an error inside one is kept and raised when the capture ends.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One run of the model with gradients on.
+
+    Attributes:
+        index: 0 for the first one of the capture.
+        input_ids: [b, t] token ids that the model was given.
+        labels: [b, t] target of each position in place (already shifted), or None when no labels passed through the
+            model, as when the loss is computed outside of it.
+        attention_mask: [b, t] 1 on tokens and 0 on padding, or None when the model was given none of this shape.
+    """
+
+    index: int
+    input_ids: Tensor
+    labels: Tensor | None
+    attention_mask: Tensor | None
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A gradient that came to the read point: of which forward, in which backward, and what was read from it."""
+
+    forward: Forward
+    backward: int
+    reading: Any
+
+
+@dataclass
+class CapturedWindow:
+    """All that arrived between two optimizer steps.
+
+    Attributes:
+        arrivals: in the order in which they came.
+        stepped: an optimizer that holds parameters of the model ended the window.
+        reached: trainable parameters that hold a gradient at its end.
+        trainable: trainable parameters.
+        reading: what the window's own callback returned.
+    """
+
+    arrivals: list[Arrival] = field(default_factory=list)
+    stepped: bool = False
+    reached: int = 0
+    trainable: int = 0
+    reading: Any = None
+
+
+class Capture:
+    """Watch one model while somebody else's code trains it.
+
+    Args:
+        model: receives input_ids and, as a rule, labels.
+        read_point: the module at whose output the gradient is read.
+        where: name of the read point, for messages.
+        take: take(forward, output, gradient) is called when a gradient arrives; its result is kept.
+        close: close(window) is called right before the optimizer step that ends the window, and once at the end for
+            what no step followed; its result is kept. The parameters are still those of the window's forwards.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        read_point: nn.Module,
+        where: str,
+        take: Callable[[Forward, Any, Tensor], Any],
+        close: Callable[[CapturedWindow], Any],
+    ) -> None:
+        refuse_what_cannot_be_watched(model, where)
+        self.windows: list[CapturedWindow] = []
+        self.forwards = 0
+        self.backwards = 0
+        self.paused = False
+        self._model, self._read_point, self._where = model, read_point, where
+        self._take, self._close = take, close
+        self._open = CapturedWindow()
+        self._batch: dict[str, Any] = {}
+        self._backward_open = False
+        self._problem: Exception | None = None
+        self._hooks: list[Any] = []
+
+    def __enter__(self) -> "Capture":
+        self._hooks = [
+            self._model.register_forward_pre_hook(self._note_batch, with_kwargs=True),
+            self._model.register_forward_hook(self._forget_batch, always_call=True),
+            self._read_point.register_forward_hook(self._note_forward, with_kwargs=True),
+            register_optimizer_step_pre_hook(self._note_step),
+        ]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+        if self._open.arrivals:
+            self._end_window(stepped=False)
+        if error is None:
+            self._raise_problem()
+        elif self._problem is not None:
+            error.add_note(f"weighbridge had stopped measuring before this: {self._problem}")
+
+    def _raise_problem(self) -> None:
+        if self._problem is not None:
+            raise self._problem
+        if self.forwards == 0:
+            raise RuntimeError(
+                f"the model was never run with gradients on, so nothing came to {self._where}: "
+                "call the model that was handed over, outside torch.no_grad()"
+            )
+        if not self.windows:
+            raise RuntimeError(
+                f"the model ran {self.forwards} times but no gradient came back to {self._where}: call "
+                "loss.backward() on a loss of its output; torch.autograd.grad on parameters alone does not pass there"
+            )
+
+    def _guarded(self, act: Callable[..., None], *args: Any) -> None:
+        if self.paused or self._problem is not None:
+            return
+        try:
+            act(*args)
+        # The user's run must go on as it would have without us; _raise_problem raises it when the capture ends.
+        except Exception as problem:
+            self._problem = problem
+
+    def _note_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self.paused:
+            self._batch = named_arguments(module, args, kwargs)
+
+    def _forget_batch(self, *_: Any) -> None:
+        if not self.paused:
+            self._batch = {}
+
+    def _note_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        if torch.is_grad_enabled():
+            own = {} if "input_ids" in self._batch else named_arguments(module, args, kwargs)
+            self._guarded(self._arm, {**own, **self._batch}, output)
+
+    def _arm(self, batch: dict[str, Any], output: Any) -> None:
+        hidden = hidden_states(output)
+        forward = describe(batch, hidden, self.forwards, self._where)
+        self.forwards += 1
+        if not hidden.requires_grad:
+            # Everything below is frozen. A leaf that asks for its gradient changes no parameter's gradient.
+            hidden.requires_grad_(True)
+        # The hook holds the output without its graph: held with it, the graph would hold itself and never be freed.
+        kept = without_graph(output, hidden)
+        hidden.register_hook(lambda gradient: self._guarded(self._arrive, forward, kept, gradient))
+
+    def _arrive(self, forward: Forward, output: Any, gradient: Tensor) -> None:
+        if not self._backward_open:
+            self._backward_open = True
+            torch.autograd.Variable._execution_engine.queue_callback(self._end_backward)
+        if not bool(torch.isfinite(gradient).all()):
+            raise ValueError(
+                f"the gradient at {self._where} holds nan or inf in forward {forward.index}: weights of a gradient "
+                "that is not finite mean nothing; look for an empty micro-batch, an overflow or a bad loss scale"
+            )
+        with torch.no_grad():
+            reading = self._take(forward, output, gradient.detach())
+        self._open.arrivals.append(Arrival(forward, self.backwards, reading))
+
+    def _end_backward(self) -> None:
+        self._backward_open = False
+        self.backwards += 1
+
+    def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        ours = {id(p) for p in self._model.parameters()}
+        if self._open.arrivals and any(id(p) in ours for group in optimizer.param_groups for p in group["params"]):
+            self._end_window(stepped=True)
+
+    def _end_window(self, stepped: bool) -> None:
+        window, self._open = self._open, CapturedWindow()
+        trainable = [p for p in self._model.parameters() if p.requires_grad]
+        window.stepped, window.trainable = stepped, len(trainable)
+        window.reached = sum(p.grad is not None for p in trainable)
+        self.windows.append(window)
+        self._guarded(self._finish, window)
+
+    def _finish(self, window: CapturedWindow) -> None:
+        with torch.no_grad():
+            window.reading = self._close(window)
+
+
+def refuse_what_cannot_be_watched(model: nn.Module, where: str) -> None:
+    """Raise when hooks on this model would never fire, or could never see a gradient.
+
+    Raises:
+        ValueError: the model was compiled before the hooks came, or none of its parameters trains.
+    """
+    compiled = [name for name, m in model.named_modules() if m._compiled_call_impl is not None]
+    if hasattr(model, "_orig_mod") or compiled:
+        raise ValueError(
+            f"{type(model).__name__} is compiled already, and hooks added after torch.compile never fire "
+            "(pytorch issue 117758): start watching before compiling, or watch the model without compiling it"
+        )
+    if not any(p.requires_grad for p in model.parameters()):
+        raise ValueError(
+            f"none of the {sum(1 for _ in model.parameters())} parameters of {type(model).__name__} requires a "
+            f"gradient, so nothing will come to {where}: unfreeze what should train before watching"
+        )
+
+
+def named_arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Give the positional arguments of a module call their names."""
+    if not args:
+        return kwargs
+    bound = inspect.signature(type(module).forward).bind_partial(module, *args)
+    return {**bound.arguments, **kwargs}
+
+
+def hidden_states(output: Any) -> Tensor:
+    """Find the hidden states in what a module returned: the tensor itself, `last_hidden_state`, or the first element.
+
+    Raises:
+        ValueError: there is no such tensor of shape [b, t, h].
+    """
+    hidden = getattr(output, "last_hidden_state", None)
+    if hidden is None:
+        hidden = output[0] if isinstance(output, (tuple, list)) else output
+    if not (isinstance(hidden, Tensor) and hidden.dim() == 3):
+        came = f"a tensor of shape {list(hidden.shape)}" if isinstance(hidden, Tensor) else type(hidden).__name__
+        raise ValueError(f"the read point returned {came}: it must return hidden states of shape [batch, tokens, size]")
+    return hidden
+
+
+def without_graph(output: Any, hidden: Tensor) -> Any:
+    """The same output with nothing but the detached hidden states in it."""
+    if hasattr(output, "last_hidden_state"):
+        return type(output)(last_hidden_state=hidden.detach())
+    return (hidden.detach(),) if isinstance(output, (tuple, list)) else hidden.detach()
+
+
+def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> Forward:
+    """Note which tokens, targets and padding a forward was about.
+
+    Raises:
+        ValueError: no token ids, or ids, labels and hidden states that do not belong together.
+    """
+    input_ids = batch.get("input_ids")
+    if input_ids is None:
+        ids = [v for v in batch.values() if isinstance(v, Tensor) and v.dim() == 2 and not v.is_floating_point()]
+        if not ids:
+            raise ValueError(
+                f"the model was called with {sorted(batch)} and none of it is a [batch, tokens] tensor of ids: "
+                "pass input_ids, so that a weight can be given to a token"
+            )
+        input_ids = ids[0]
+    if input_ids.shape != hidden.shape[:2]:
+        raise ValueError(
+            f"input_ids is {list(input_ids.shape)} but {where} gave hidden states of shape {list(hidden.shape)}: "
+            "the read point must keep one position per token"
+        )
+    labels, shifted = batch.get("labels"), batch.get("shift_labels")
+    given = labels if shifted is None else shifted
+    if given is not None and given.shape != input_ids.shape:
+        raise ValueError(
+            f"labels is {list(given.shape)} but input_ids is {list(input_ids.shape)}: "
+            "pass one label per token, -100 where it is not scored"
+        )
+    if shifted is None and labels is not None:
+        shifted = torch.nn.functional.pad(labels, (0, 1), value=-100)[:, 1:]
+    mask = batch.get("attention_mask")
+    flat = isinstance(mask, Tensor) and mask.shape == input_ids.shape
+    return Forward(index, input_ids.detach(), None if shifted is None else shifted.detach(), mask if flat else None)

@@ -1,0 +1,265 @@
+"""The checks of `weighbridge report`: what the installed stack does with tracer rows, beside what it should do."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
+
+from closed_forms import aggregation
+
+from . import probe
+from .api import Report, expected_weights, xray, xray_rows
+from .loops import accelerate_loop, trainer
+from .record import Floats
+
+UNEVEN = (5, 9, 3, 12, 7, 4, 10, 6)
+OK, KNOWN, FAULT = "ok", "known", "FAULT"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check found.
+
+    Attributes:
+        name: of the check.
+        group: "trainer" or "accelerate".
+        expected: what should be measured, in words.
+        measured: what was.
+        status: "ok"; "known" for a deviation that is documented and has the form that is documented; "FAULT" else.
+        deviation: largest |w - expected| * N.
+        seconds: how long it took.
+        report: everything behind it.
+    """
+
+    name: str
+    group: str
+    expected: str
+    measured: str
+    status: str
+    deviation: float
+    seconds: float
+    report: Report
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question to the installed stack; `run` gives a report and what the loop logged, `judge` the outcome's parts."""
+
+    name: str
+    group: str
+    expected: str
+    run: Callable[[], tuple[Report, list[float]]]
+    judge: Callable[[Report, list[float]], tuple[str, str, float]]
+
+
+def all_checks() -> list[Check]:
+    """Every check, in the order of the report."""
+    accumulation = [
+        Check(f"accumulation {m}x{b}", "trainer", "token mean", through_trainer(micro_batch=b, accumulation=m), token_mean)
+        for b, m in ((8, 1), (2, 4), (4, 2))
+    ]
+    return [
+        *accumulation,
+        Check("one row per micro-batch", "trainer", "token mean", through_trainer(micro_batch=1, accumulation=8), token_mean),
+        Check(
+            "shuffled order", "trainer", "token mean",
+            through_trainer(micro_batch=2, accumulation=4, train_sampling_strategy="random"), token_mean,
+        ),
+        Check(
+            "padding right, 7 more", "trainer", "token mean, none on padding",
+            through_trainer(micro_batch=4, accumulation=2, pad_to=19), token_mean,
+        ),
+        Check(
+            "padding left, 7 more", "trainer", "token mean, none on padding",
+            through_trainer(micro_batch=4, accumulation=2, pad_to=19, padding_side="left"), token_mean,
+        ),
+        Check("tail window of 2 of 3", "trainer", "token mean", through_trainer(micro_batch=1, accumulation=3), token_mean),
+        Check(
+            "label smoothing 0.1", "trainer", "0.9/N on the target, 0.1/N spread evenly",
+            through_trainer(micro_batch=2, accumulation=4, label_smoothing_factor=0.1), smoothed,
+        ),
+        Check(
+            "logged loss", "trainer", "the objective that was differentiated",
+            through_trainer(micro_batch=2, accumulation=4), logged_loss,
+        ),
+        Check("pad = EOS, library collator", "trainer", "token mean, EOS targets too", padded_with_eos, eos_targets),
+        Check("padding left, library collator", "trainer", "token mean, none on padding", left_by_library, left_padding),
+        Check(
+            "hand-written loop", "accelerate", "token mean",
+            through_accelerate(micro_batch=2, accumulation=4), mean_of_means,
+        ),
+    ]  # fmt: skip
+
+
+def run_checks(only: str | None = None) -> Iterator[Outcome]:
+    """Run the checks, one at a time.
+
+    Args:
+        only: name of a group, or part of a check's name.
+
+    Raises:
+        LookupError: no check is called so.
+    """
+    for check in choose(only):
+        start = time.perf_counter()
+        report, logged = check.run()
+        measured, status, deviation = check.judge(report, logged)
+        seconds = time.perf_counter() - start
+        yield Outcome(check.name, check.group, check.expected, measured, status, deviation, seconds, report)
+
+
+def choose(only: str | None = None) -> list[Check]:
+    """The checks of that group, or with that in their name."""
+    checks = all_checks()
+    chosen = [c for c in checks if only is None or only == c.group or only in c.name]
+    if not chosen:
+        groups = ", ".join(sorted({c.group for c in checks}))
+        raise LookupError(f"--only {only!r} matches no check: give a group ({groups}) or part of a name, e.g. 'padding'")
+    return chosen
+
+
+def through_trainer(**options: Any) -> Callable[[], tuple[Report, list[float]]]:
+    """A run of the real Trainer on uneven rows."""
+
+    def run() -> tuple[Report, list[float]]:
+        logged: list[float] = []
+        report = xray(lambda model, rows: logged.extend(trainer.run_trainer(model, rows, **options)), UNEVEN)
+        report.record.changes.update(trainer.CHANGES)
+        report.record.logged.extend(logged)
+        return report, logged
+
+    return run
+
+
+def through_accelerate(**options: Any) -> Callable[[], tuple[Report, list[float]]]:
+    """A run of the hand-written accelerate loop on uneven rows."""
+
+    def run() -> tuple[Report, list[float]]:
+        logged: list[float] = []
+        report = xray(lambda model, rows: logged.extend(accelerate_loop.run_accelerate(model, rows, **options)), UNEVEN)
+        report.record.changes.update(accelerate_loop.CHANGES)
+        report.record.logged.extend(logged)
+        return report, logged
+
+    return run
+
+
+def padded_with_eos() -> tuple[Report, list[float]]:
+    """Rows that end with EOS, through the library's collator and a tokenizer whose padding token is EOS."""
+    return through_library_collator(probe.tracer_rows(UNEVEN, end_with_eos=True), probe.EOS, "right")
+
+
+def left_by_library() -> tuple[Report, list[float]]:
+    """Rows padded on the left by the library's collator."""
+    return through_library_collator(probe.tracer_rows(UNEVEN), probe.PAD, "left")
+
+
+def through_library_collator(rows: list[list[int]], pad: int, side: str) -> tuple[Report, list[float]]:
+    """A run of the Trainer with DataCollatorForLanguageModeling and a tokenizer made for the rows."""
+    tokenizer = tokenizer_for(probe.vocabulary_for(rows), pad, side)
+    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    logged: list[float] = []
+
+    def step(model: Any, rows: list[list[int]]) -> None:
+        def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
+            return dict(collator([{"input_ids": item["input_ids"]} for item in items]))
+
+        logged.extend(trainer.run_trainer(model, rows, micro_batch=4, accumulation=2, collator=collate))
+
+    report = xray_rows(step, rows)
+    report.record.changes.update(trainer.CHANGES)
+    report.record.changes["data_collator"] = f"DataCollatorForLanguageModeling, {side} padding with id {pad}"
+    report.record.logged.extend(logged)
+    return report, logged
+
+
+def tokenizer_for(vocabulary: int, pad: int, side: str) -> PreTrainedTokenizerFast:
+    """A tokenizer that knows the rows' ids as words; only its padding is used."""
+    from tokenizers import Tokenizer, models
+
+    words = {f"<{i}>": i for i in range(vocabulary)}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{probe.BOS}>")),
+        pad_token=f"<{pad}>",
+        eos_token=f"<{probe.EOS}>",
+        padding_side=side,
+    )
+
+
+def token_mean(report: Report, logged: list[float]) -> tuple[str, str, float]:
+    """Every verdict must be a clean token mean."""
+    verdicts = report.verdicts
+    deviation = report.deviation_from(expected_weights(report, aggregation.token_mean))
+    bad = [v for v in verdicts if not v.ok or v.remarks]
+    if bad:
+        return "; ".join(bad[0].faults + bad[0].remarks), FAULT, deviation
+    return "token mean", OK, deviation
+
+
+def smoothed(report: Report, logged: list[float], share: float = 0.1) -> tuple[str, str, float]:
+    """The target must keep 1 - share of its weight, the uniform direction must carry the rest, and nothing be left."""
+    n = report.windows[0].targets()
+    deviation = max(
+        float(np.max(np.abs(np.stack([row.weight * n - (1 - share), row.uniform * n - share])))) for row in report.rows
+    )
+    good = all(v.ok for v in report.verdicts) and deviation <= report.rounding()
+    said = [f for v in report.verdicts for f in (*v.faults, *v.remarks)]
+    return "; ".join(said) or "no smoothing", OK if good else FAULT, deviation
+
+
+def logged_loss(report: Report, logged: list[float]) -> tuple[str, str, float]:
+    """The logged loss must be the objective, but for float32 rounding of the log."""
+    objectives = [window.objective() for window in report.windows]
+    if len(objectives) != len(logged):
+        return f"{len(logged)} losses logged for {len(objectives)} optimizer steps", FAULT, float("nan")
+    ratio = max(abs(a / b - 1) for a, b in zip(logged, objectives))
+    good = ratio <= report.rounding()
+    return f"logged {logged[0]:.6f}, objective {objectives[0]:.6f}", OK if good else FAULT, ratio
+
+
+def eos_targets(report: Report, logged: list[float]) -> tuple[str, str, float]:
+    """A token mean is right; that the collator drops the EOS targets is known."""
+    dropped = [list(row.target[row.intended] == probe.EOS) for row in report.rows]
+    known = "EOS targets weigh 0: the collator masks every label equal to the padding id (HF#23530)"
+    return right_or_known(report, known, expected_weights(report, aggregation.targets_dropped, dropped=dropped))
+
+
+def left_padding(report: Report, logged: list[float]) -> tuple[str, str, float]:
+    """A token mean is right; that the padding is trained to predict each row's first token is known."""
+    extra = len([row for row in report.rows if len(row.ids) < width_of(report, row)])
+    n = report.windows[0].targets()
+    known = f"{extra} first tokens are trained as targets of the padding before them, so N is {n + extra} and not {n}"
+    expected = [np.full(len(row.weight), 1 / (n + extra)) for row in report.rows]
+    return right_or_known(report, known, expected)
+
+
+def width_of(report: Report, row: Any) -> int:
+    """Tokens of the longest row in the same micro-batch: the width to which the collator pads."""
+    return max(len(other.ids) for other in report.rows if other.micro_batch == row.micro_batch)
+
+
+def mean_of_means(report: Report, logged: list[float]) -> tuple[str, str, float]:
+    """A token mean is right; that such a loop averages micro-batch means is known, and must be named by the verdict."""
+    name = report.verdicts[0].name
+    m = report.windows[0].micro_batches
+    known = f"mean of micro-batch means, M = {m}"
+    measured, status, deviation = right_or_known(
+        report, known, expected_weights(report, aggregation.mean_of_micro_batch_means)
+    )
+    if status == KNOWN and name != known:
+        return f"the verdict calls it {name}", FAULT, deviation
+    return measured, status, deviation
+
+
+def right_or_known(report: Report, known: str, expected: list[Floats]) -> tuple[str, str, float]:
+    """OK for a token mean, KNOWN for the expected deviation, FAULT for anything else."""
+    if report.ok:
+        return "token mean", OK, report.deviation_from(expected_weights(report, aggregation.token_mean))
+    deviation = report.deviation_from(expected)
+    largest = max(float(np.max(value)) for value in expected) * report.windows[0].targets()
+    if deviation <= report.rounding() * largest:
+        return known, KNOWN, deviation
+    return report.verdicts[0].faults[0], FAULT, deviation

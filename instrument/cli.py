@@ -1,0 +1,90 @@
+"""The command `weighbridge`."""
+
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and stop."""
+    if asked:
+        print(f"weighbridge {version('weighbridge')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def weighbridge(
+    asked: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Read what every token weighed in a training step, and compare it with closed forms."""
+
+
+@app.command()
+def report(
+    only: Annotated[
+        str | None, typer.Option(help="Run one group (trainer, accelerate) or the checks with this in their name.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything that was measured to this file.")
+    ] = None,
+) -> None:
+    """Measure what the installed training stack gives every token, check by check. Exit status 1 when one fails."""
+    quiet()
+    # Importing the training libraries takes seconds, so it happens behind the first line and not before --help.
+    errors, out = Console(stderr=True), Console()
+    with errors.status("importing torch and transformers"):
+        from . import checks
+        from .report import as_json, as_text
+
+    try:
+        chosen = checks.choose(only)
+    except LookupError as unknown:
+        raise typer.BadParameter(str(unknown.args[0])) from unknown
+    if json_file is not None and not json_file.resolve().parent.is_dir():
+        raise typer.BadParameter(f"--json {json_file}: there is no folder {json_file.parent}; make it first")
+    outcomes = []
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=errors, transient=True) as progress:
+        task = progress.add_task(chosen[0].name, total=len(chosen))
+        for number, outcome in enumerate(checks.run_checks(only), start=1):
+            outcomes.append(outcome)
+            following = chosen[number].name if number < len(chosen) else "done"
+            progress.update(task, advance=1, description=following)
+    out.print(summary(outcomes))
+    for line in as_text.closing(outcomes):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+    if json_file is not None:
+        json_file.write_text(json.dumps(as_json.outcomes(outcomes), indent=2, allow_nan=False) + "\n")
+    raise typer.Exit(int(any(outcome.status == checks.FAULT for outcome in outcomes)))
+
+
+def quiet() -> None:
+    """Keep the libraries' own progress bars and warnings out of the report."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def summary(outcomes: list) -> Table:
+    """One line per check."""
+    grid = Table("check", "loop", "expected", "measured", "off by", "status")
+    styles = {"ok": "green", "known": "yellow", "FAULT": "bold red"}
+    for o in outcomes:
+        status = f"[{styles[o.status]}]{o.status}[/]"
+        grid.add_row(o.name, o.group, o.expected, o.measured, f"{o.deviation:.1e}", status)
+    return grid

@@ -1,0 +1,98 @@
+"""From gradients at the final hidden states to a record of windows."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from .capture import Capture, CapturedWindow, Forward, hidden_states
+from .live import LiveReading, read_live
+from .locate import Head, Place
+from .record import Record, Row, Window
+
+
+class LiveRecorder:
+    """Reads each gradient as it arrives and keeps numbers only: no tensor of a finished step stays alive."""
+
+    def __init__(self, model: nn.Module, place: Place) -> None:
+        dtype = str(next(p.dtype for p in model.parameters() if p.requires_grad)).removeprefix("torch.")
+        loss = "float32" if dtype == "float64" else dtype
+        self.record = Record("live", place.where, 0, dtype, loss)
+        self.capture = Capture(place.root, place.read_point, place.where, self._take, self._close)
+        self._place = place
+        self._head: Head | None = None
+
+    def _take(self, forward: Forward, output: Any, gradient_bth: Tensor) -> dict[str, NDArray[Any]]:
+        self.capture.paused = True
+        try:
+            with torch.autocast(gradient_bth.device.type, enabled=False), torch.random.fork_rng(devices=[]):
+                if self._head is None:
+                    self._head = self._place.recognise(output)
+                    self.record.vocabulary = self._head.vocabulary
+                return read_batch(self._head, forward, hidden_states(output), gradient_bth)
+        finally:
+            self.capture.paused = False
+
+    def _close(self, window: CapturedWindow) -> None:
+        rows: list[Row] = []
+        order = sorted({a.backward for a in window.arrivals})
+        for arrival in window.arrivals:
+            rows += split_rows(arrival.reading, order.index(arrival.backward))
+        padding = max(float(a.reading["padding"]) for a in window.arrivals)
+        self.record.windows.append(
+            Window(rows, [], len(order), len(window.arrivals), window.stepped, window.reached, window.trainable, padding)
+        )
+
+
+def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: Tensor) -> dict[str, NDArray[Any]]:
+    """Read every position that has a target or a gradient.
+
+    Returns:
+        ids, mask, target, scored and each field of LiveReading, [b, t]; padding, a scalar.
+    """
+    ids_bt = forward.input_ids
+    next_bt = torch.nn.functional.pad(ids_bt, (0, 1))[:, 1:]
+    size_bt = gradient_bth.abs().amax(-1)
+    mask_bt = torch.ones_like(ids_bt, dtype=torch.bool) if forward.attention_mask is None else forward.attention_mask > 0
+    if forward.labels is None:
+        target_bt, scored_bt = next_bt, size_bt > 0
+        scored_bt[:, -1] = False
+    else:
+        scored_bt = forward.labels != -100
+        target_bt = torch.where(scored_bt, forward.labels, next_bt)
+    active_bt = scored_bt | (size_bt > 0)
+    read = read_live(head, hidden_bth[active_bt], gradient_bth[active_bt], target_bt[active_bt])
+    whole = {"ids": ids_bt, "mask": mask_bt, "target": target_bt, "scored": scored_bt}
+    for name, values in zip(LiveReading._fields, read):
+        filled = torch.zeros(ids_bt.shape, dtype=torch.float64, device=ids_bt.device)
+        filled[active_bt] = values
+        whole[name] = filled
+    on_tokens, on_padding = size_bt[mask_bt].max(), size_bt[~mask_bt]
+    largest = on_padding.max() / on_tokens if on_padding.numel() and on_tokens > 0 else torch.zeros(())
+    return {**{name: values.cpu().numpy() for name, values in whole.items()}, "padding": largest.cpu().numpy()}
+
+
+def split_rows(read: dict[str, NDArray[Any]], micro_batch: int) -> list[Row]:
+    """Take the padding off each row of a batch."""
+    rows = []
+    for b in range(read["ids"].shape[0]):
+        kept = np.flatnonzero(read["mask"][b])
+        if kept.size == 0:
+            continue
+        at = kept[:-1]
+        # A row's last token predicts nothing unless a label says so, as when shifted labels were handed over.
+        if read["scored"][b, kept[-1]] or read["weight"][b, kept[-1]] != 0:
+            at = kept
+        got = {name: read[name][b, at] for name in ("target", "scored", *LiveReading._fields)}
+        rows.append(
+            Row(
+                ids=read["ids"][b, kept],
+                micro_batch=micro_batch,
+                intended=got["scored"].copy(),
+                backward_weight=got["weight"].copy(),
+                **got,
+            )
+        )
+    return rows

@@ -1,0 +1,151 @@
+"""Where to read a user's model: the module that gives the final hidden states, and the head behind it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from .capture import hidden_states
+from .live import LinearHead, OnlySlice, ReplayedHead, restore
+
+Head = LinearHead | ReplayedHead
+
+
+class Place(NamedTuple):
+    """Where to read.
+
+    Attributes:
+        root: the module that is called with token ids and, as a rule, labels.
+        read_point: the module whose output is the final hidden states.
+        where: its name, for people.
+        recognise: builds the head from the first output of the read point.
+    """
+
+    root: nn.Module
+    read_point: nn.Module
+    where: str
+    recognise: Callable[[Any], Head]
+
+
+def locate(model: nn.Module, read_point: nn.Module | str | None = None, head: Any = None) -> Place:
+    """Find the read point and the head of a model.
+
+    Causal models of transformers and PEFT wrappers of them need no help. Any other module needs both arguments.
+
+    Args:
+        model: the user's model, wrapped or not.
+        read_point: the module whose output feeds the head, or its name in `model.named_modules()`.
+        head: from hidden states [b, n, h] to logits [b, n, v]: a module, its name, or any function.
+
+    Raises:
+        ValueError: nothing to read was found, or only one of the two was given.
+        LookupError: the model has no module of that name.
+    """
+    if (read_point is None) != (head is None):
+        given, missing = ("read_point", "head") if head is None else ("head", "read_point")
+        raise ValueError(f"{given}= was given without {missing}=: a read point and the head behind it go together")
+    if read_point is not None:
+        place, run = named(model, read_point), named(model, head)
+        name = read_point if isinstance(read_point, str) else type(place).__name__
+        return Place(model, place, f"the output of {name}", lambda output: given_head(run, output))
+    causal = unwrapped(model)
+    base = getattr(causal, "base_model", causal)
+    embeddings = getattr(causal, "get_output_embeddings", lambda: None)()
+    if base is causal or embeddings is None:
+        raise ValueError(
+            f"{type(model).__name__} is no causal model of transformers and no PEFT wrapper of one, so its final hidden "
+            "states cannot be found: pass read_point= (the module whose output feeds the head, or its name) and head= "
+            "(a module, its name, or a function from hidden states to logits)"
+        )
+    name = getattr(causal, "base_model_prefix", "") or type(base).__name__
+    where = f"the final hidden states ({type(causal).__name__}.{name})"
+    return Place(causal, base, where, lambda output: recognise_head(causal, base, embeddings, output))
+
+
+def named(model: nn.Module, thing: Any) -> Any:
+    """The module of that name, or the thing itself."""
+    if not isinstance(thing, str):
+        return thing
+    modules = dict(model.named_modules())
+    if thing not in modules:
+        raise LookupError(f"{type(model).__name__} has no module {thing!r}; it has {', '.join(list(modules)[1:12])} ...")
+    return modules[thing]
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The causal model inside data-parallel and PEFT wrappers."""
+    while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+        model = model.module
+    if hasattr(model, "get_base_model"):
+        model = model.get_base_model()
+    return model
+
+
+def given_head(run: Any, output: Any) -> Head:
+    """The head that the user named."""
+    if type(run) is nn.Linear:
+        return LinearHead(run)
+    hidden_1nh = hidden_states(output)[:1, :1]
+    with torch.no_grad():
+        logits = run(hidden_1nh)
+    if not (isinstance(logits, Tensor) and logits.dim() == 3):
+        raise ValueError(
+            f"head= returned {type(logits).__name__} for hidden states of shape {list(hidden_1nh.shape)}: "
+            "it must return logits of shape [batch, tokens, vocabulary]"
+        )
+    return ReplayedHead(run, logits.shape[-1], None)
+
+
+def recognise_head(causal: nn.Module, base: nn.Module, embeddings: nn.Module, output: Any) -> Head:
+    """Find out by running it what the head of a transformers model does: W h alone, W h and an element-wise rest, or more.
+
+    It is tried on drawn hidden states, since those at hand may be zero (padding is), and on large ones too, since a
+    soft-cap is near the identity on small logits.
+    """
+    run = Replay(causal, base, output)
+    hidden = hidden_states(output)
+    drawn = torch.randn(1, 4, hidden.shape[-1], generator=torch.Generator().manual_seed(0)).to(hidden)
+    trials = [drawn, 100 * drawn]
+    with torch.no_grad():
+        logits = [run(h) for h in trials]
+        vocabulary = logits[0].shape[-1]
+        if type(embeddings) is nn.Linear and embeddings.out_features == vocabulary:
+            if all(same(z, embeddings(h)) for z, h in zip(logits, trials)):
+                return LinearHead(embeddings)
+            middle = vocabulary // 2
+            parts = [torch.cat([sliced(run, embeddings, h, 0, middle), sliced(run, embeddings, h, middle, vocabulary)], -1)
+                     for h in trials]  # fmt: skip
+            if all(same(z, p) for z, p in zip(logits, parts)):
+                return ReplayedHead(run, vocabulary, embeddings)
+    return ReplayedHead(run, vocabulary, None)
+
+
+def sliced(run: Callable[[Tensor], Tensor], matrix: nn.Linear, hidden_1nh: Tensor, start: int, stop: int) -> Tensor:
+    """Logits of a slice of the vocabulary."""
+    with OnlySlice(matrix, start, stop):
+        return run(hidden_1nh)
+
+
+def same(a: Tensor, b: Tensor) -> bool:
+    """Equal but for the rounding of two orders of summation."""
+    return a.shape == b.shape and bool((a - b).abs().max() <= 64 * torch.finfo(a.dtype).eps * a.abs().max())
+
+
+class Replay:
+    """The head of a transformers model: its own forward, with the base model's output replaced."""
+
+    def __init__(self, causal: nn.Module, base: nn.Module, output: Any) -> None:
+        self.causal, self.base, self.kind = causal, base, type(output)
+
+    def __call__(self, hidden_1nh: Tensor) -> Tensor:
+        """Logits [1, n, v] of hidden states [1, n, h]."""
+        made = (hidden_1nh,) if self.kind is tuple else self.kind(last_hidden_state=hidden_1nh)
+        ids = torch.zeros(hidden_1nh.shape[:2], dtype=torch.long, device=hidden_1nh.device)
+        kept = self.base.__dict__.get("forward")
+        self.base.forward = lambda *args, **kwargs: made
+        try:
+            # The class's own forward: an instance may carry a fused one that returns no logits.
+            return type(self.causal).forward(self.causal, input_ids=ids, use_cache=False, return_dict=True).logits
+        finally:
+            restore(self.base, kept)

@@ -1,0 +1,1 @@
+"""Real training loops, driven on given rows."""

@@ -1,0 +1,97 @@
+"""The real transformers Trainer, driven on given rows for one or more optimizer steps."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+from ..probe import make_batch
+
+CHANGES = {
+    "train_sampling_strategy": "sequential: the rows come in the given order",
+    "max_grad_norm": "0: no clipping, which would rescale every weight",
+    "lr_scheduler_type": "constant",
+    "use_cpu": "True",
+    "report_to": "none",
+    "save_strategy": "no",
+    "logging_steps": "1: one logged loss per optimizer step, and none printed",
+    "data_collator": "pads the given rows and labels, nothing else",
+}
+
+
+class Rows(torch.utils.data.Dataset):
+    """Given rows and labels as a dataset."""
+
+    def __init__(self, rows: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> None:
+        self.rows, self.labels = rows, labels
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {"input_ids": list(self.rows[index]), "labels": list(self.labels[index])}
+
+
+def run_trainer(
+    model: Any,
+    rows: Sequence[Sequence[int]],
+    labels: Sequence[Sequence[int]] | None = None,
+    *,
+    micro_batch: int,
+    accumulation: int = 1,
+    padding_side: str = "right",
+    pad_to: int = 0,
+    collator: Callable[[list[dict[str, Any]]], dict[str, torch.Tensor]] | None = None,
+    compute_loss_func: Callable[..., torch.Tensor] | None = None,
+    **arguments: Any,
+) -> list[float]:
+    """Train for one epoch and give back what was logged.
+
+    Args:
+        model: the model to train.
+        rows: [b] token ids.
+        labels: [b] labels, -100 where a token is not scored; the ids when left out.
+        micro_batch: rows per device and backward.
+        accumulation: micro-batches per optimizer step.
+        padding_side, pad_to: how the collator pads.
+        collator: another collator; it is handed dicts of input_ids and labels.
+        compute_loss_func: handed to the Trainer.
+        arguments: further TrainingArguments, over the ones in CHANGES.
+
+    Returns:
+        The loss that the Trainer logged at each optimizer step.
+    """
+
+    def pad(items: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
+        return make_batch(
+            [i["input_ids"] for i in items], [i["labels"] for i in items], padding_side=padding_side, pad_to=pad_to
+        )
+
+    settings = {
+        "per_device_train_batch_size": micro_batch,
+        "gradient_accumulation_steps": accumulation,
+        "num_train_epochs": 1,
+        "train_sampling_strategy": "sequential",
+        "max_grad_norm": 0.0,
+        "lr_scheduler_type": "constant",
+        "use_cpu": True,
+        "report_to": [],
+        "save_strategy": "no",
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        "dataloader_pin_memory": False,
+        "remove_unused_columns": False,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(
+            model=model,
+            args=TrainingArguments(output_dir=folder, **{**settings, **arguments}),
+            train_dataset=Rows(rows, rows if labels is None else labels),
+            data_collator=pad if collator is None else collator,
+            compute_loss_func=compute_loss_func,
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]

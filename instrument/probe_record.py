@@ -1,0 +1,238 @@
+"""From gradients of the probe's input embeddings to a record of windows.
+
+Because every input id is unique and attention is silent, row x of the embedding's gradient belongs to the targets that
+follow token x and to nothing else, whatever batches, padding or order the loop made of the rows.
+
+Letters: p pairs of an input and its target, h hidden size.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import LlamaForCausalLM
+
+from . import readout
+from .capture import Capture, CapturedWindow, Forward, hidden_states
+from .probe import IGNORED, PAD
+from .record import Bools, Floats, Record, Row, Window
+
+Pair = tuple[int, int]
+
+
+class Units(NamedTuple):
+    """Known in advance for each pair: where its gradient points, and the losses there."""
+
+    unit_ph: Tensor
+    uniform_ph: Tensor
+    column_p: Tensor
+    loss_p: Tensor
+    uniform_loss_p: Tensor
+
+
+class Seen(NamedTuple):
+    """What one forward was about, and the gradient that came to its input embeddings [b, t, h]."""
+
+    ids: Tensor
+    labels: Tensor | None
+    mask: Tensor
+    gradient: Tensor
+
+
+class ProbeRecorder:
+    """Reads the embedding's own gradient at the end of each window, and what backward delivered on the way.
+
+    Args:
+        model: from build_probe.
+        rows: [b] token ids; an id may be the input of several targets, but a pair of input and target occurs once.
+        intended: [b] which of the row's n - 1 targets should be scored.
+    """
+
+    def __init__(
+        self, model: LlamaForCausalLM, rows: Sequence[Sequence[int]], intended: Sequence[Sequence[bool]]
+    ) -> None:
+        self.record = Record("probe", "the embedding of each input token", model.config.vocab_size, "float64", "float32")
+        embedding = model.get_input_embeddings()
+        self.capture = Capture(model, embedding, "the input embeddings", self._take, self._close)
+        self._model, self._rows, self._intended = model, [list(r) for r in rows], [list(i) for i in intended]
+        self._pairs = pairs_of(self._rows)
+        self._gradient: Tensor | None = None
+        self._hook = embedding.weight.register_post_accumulate_grad_hook(self._keep)
+
+    def release(self) -> None:
+        """Take the hook off the embedding's parameter."""
+        self._hook.remove()
+
+    def _keep(self, parameter: Tensor) -> None:
+        # Fires after each backward, so what stays is the accumulated gradient before anybody clips or unscales it.
+        assert parameter.grad is not None
+        self._gradient = parameter.grad.detach().clone()
+
+    def _take(self, forward: Forward, output: object, gradient_bth: Tensor) -> Seen:
+        mask = forward.input_ids != PAD if forward.attention_mask is None else forward.attention_mask > 0
+        assert hidden_states(output).shape == gradient_bth.shape
+        return Seen(forward.input_ids, forward.labels, mask, gradient_bth.clone())
+
+    def _close(self, window: CapturedWindow) -> None:
+        self.capture.paused = True
+        try:
+            units = unit_gradients(self._model, self._pairs)
+        finally:
+            self.capture.paused = False
+        if self._gradient is None:
+            raise RuntimeError(
+                "gradients came to the input embeddings but none was accumulated in their parameter: "
+                "the loop froze the embedding or replaced it; the probe must train as it was handed over"
+            )
+        read = {pair: i for i, pair in enumerate(self._pairs)}
+        by_parameter = read_inputs(self._gradient, self._pairs, units)
+        on_the_way = torch.zeros_like(self._gradient)
+        for arrival in window.arrivals:
+            seen: Seen = arrival.reading
+            on_the_way.index_add_(0, seen.ids.flatten(), seen.gradient.flatten(0, 1))
+        by_backward = read_inputs(on_the_way, self._pairs, units)
+        order = sorted({a.backward for a in window.arrivals})
+        ran = {}
+        for arrival in window.arrivals:
+            for row, b, t in self._find(arrival.reading):
+                ran[row] = (order.index(arrival.backward), labelled(arrival.reading, b, t, len(self._rows[row])))
+        rows, carried = [], []
+        for r, ids in enumerate(self._rows):
+            at = [read[pair] for pair in zip(ids, ids[1:])]
+            micro_batch, scored = ran.get(r, (-1, np.zeros(len(ids) - 1, dtype=bool)))
+            row = make_row(self._intended[r], scored, ids, micro_batch, at, by_parameter, by_backward, units)
+            (rows if r in ran else carried).append(row)
+        kept = [r for r in carried if bool(np.any(r.weight != 0))]
+        padding = max(padding_share(a.reading) for a in window.arrivals)
+        shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
+        self.record.windows.append(Window(rows, kept, *shape, padding))
+
+    def _find(self, seen: Seen) -> list[tuple[int, int, int]]:
+        """Which of our rows starts where in a batch (row, b, t), by its first token: ids are unique as inputs."""
+        first = {row[0]: r for r, row in enumerate(self._rows)}
+        return [(first[i], b, t) for b, ids in enumerate(seen.ids.tolist()) for t, i in enumerate(ids) if i in first]
+
+
+def pairs_of(rows: Sequence[Sequence[int]]) -> list[Pair]:
+    """Every (input, target) pair of the rows, each once.
+
+    Raises:
+        ValueError: a pair or a row's first token occurs twice, so that its weight could not be given to one place.
+    """
+    firsts = [row[0] for row in rows]
+    pairs = [pair for row in rows for pair in zip(row, row[1:])]
+    for what, things in (("first token", firsts), ("pair of input and target", pairs)):
+        twice = sorted({thing for thing in things if things.count(thing) > 1})
+        if twice:
+            raise ValueError(
+                f"the {what} {twice[0]} occurs {things.count(twice[0])} times in the rows, so one gradient would hold "
+                "both: give each row its own ids (tracer_rows does), or watch a model of your own on these rows"
+            )
+    return pairs
+
+
+def unit_gradients(model: LlamaForCausalLM, pairs: Sequence[Pair]) -> Units:
+    """Differentiate -log p(target | input) at the embedding of each input, all pairs at once, in float64.
+
+    Raises:
+        RuntimeError: the attention output is no longer silent, so a token's loss depends on its neighbours too.
+    """
+    if any(bool(layer.self_attn.o_proj.weight.any()) for layer in model.model.layers):
+        raise RuntimeError(
+            "the probe's attention output is no longer zero: the loop unfroze o_proj and trained it; "
+            "leave requires_grad of the probe's parameters as they were"
+        )
+    inputs, targets = torch.tensor(pairs).T
+    embedded = model.get_input_embeddings().weight.detach()[inputs][:, None].requires_grad_(True)
+    with torch.enable_grad(), torch.autocast("cpu", enabled=False):
+        logits_pv = type(model).forward(model, inputs_embeds=embedded, use_cache=False).logits[:, 0].double()
+        log_p_pv = torch.log_softmax(logits_pv, -1)
+        loss_p = -log_p_pv.gather(-1, targets[:, None])[:, 0]
+        uniform_p = -log_p_pv.mean(-1)
+        column_p = logits_pv.gather(-1, targets[:, None]).sum()
+        unit, uniform, column = (
+            torch.autograd.grad(total, embedded, retain_graph=True)[0][:, 0]
+            for total in (loss_p.sum(), uniform_p.sum(), column_p)
+        )
+    return Units(unit, uniform, column.norm(dim=-1), loss_p.detach(), uniform_p.detach())
+
+
+class Readings(NamedTuple):
+    """What a gradient of the embedding says about each pair; see record.Row."""
+
+    weight: Tensor
+    cosine: Tensor
+    remainder: Tensor
+    uniform: Tensor
+    amplification: Tensor
+
+
+def read_inputs(gradient_vh: Tensor, pairs: Sequence[Pair], units: Units) -> Readings:
+    """Read all pairs: one projection where an input has one target, least squares where it has several."""
+    inputs = torch.tensor([pair[0] for pair in pairs])
+    gradient_ph = gradient_vh[inputs]
+    read = readout.read_weights(gradient_ph, units.unit_ph)
+    amplification_p = units.column_p.max() / units.unit_ph.norm(dim=-1)
+    odd_p = readout.unexplained(read, amplification_p)
+    for x in [int(i) for i, n in zip(*torch.unique(inputs, return_counts=True)) if n > 1]:
+        same_p = inputs == x
+        solved = readout.solve_weights(gradient_vh[x], units.unit_ph[same_p], place=f"input {x}: ")
+        read.weight[same_p] = solved.weight
+        read.cosine[same_p], read.remainder[same_p] = solved.cosine, solved.remainder
+        amplification_p[same_p] *= solved.condition
+        odd_p &= ~same_p
+    directions = (units.unit_ph[odd_p], units.uniform_ph[odd_p])
+    read, uniform_p, condition_p = readout.with_uniform(read, odd_p, gradient_ph[odd_p], *directions)
+    return Readings(*read, uniform_p, amplification_p * condition_p)
+
+
+def labelled(seen: Seen, b: int, start: int, length: int) -> Bools:
+    """[n] which targets of a row of `length` tokens carried a label; all, where no labels passed through the model."""
+    scored = np.ones(length - 1, dtype=bool)
+    if seen.labels is not None:
+        carried = seen.labels[b, start : start + length - 1] != IGNORED
+        scored[:] = False
+        scored[: len(carried)] = carried.numpy()
+    return scored
+
+
+def padding_share(seen: Seen) -> float:
+    """Largest |gradient| on padding over the largest on a token."""
+    size_bt = seen.gradient.abs().amax(-1)
+    on_padding, on_tokens = size_bt[~seen.mask], size_bt[seen.mask]
+    return float(on_padding.max() / on_tokens.max()) if on_padding.numel() and on_tokens.max() > 0 else 0.0
+
+
+def make_row(
+    intended: Sequence[bool],
+    scored: Bools,
+    ids: Sequence[int],
+    micro_batch: int,
+    at: Sequence[int],
+    by_parameter: Readings,
+    by_backward: Readings,
+    units: Units,
+) -> Row:
+    """Pick the values of one row's pairs."""
+
+    def pick(values_p: Tensor) -> Floats:
+        return values_p[list(at)].double().numpy().copy()
+
+    uniform = pick(by_parameter.uniform)
+    return Row(
+        ids=np.array(ids),
+        micro_batch=micro_batch,
+        target=np.array(ids[1:]),
+        scored=scored,
+        intended=np.array(intended, dtype=bool),
+        weight=pick(by_parameter.weight),
+        cosine=pick(by_parameter.cosine),
+        remainder=pick(by_parameter.remainder),
+        uniform=uniform,
+        loss=pick(units.loss_p),
+        uniform_loss=np.where(uniform == 0, np.nan, pick(units.uniform_loss_p)),
+        amplification=pick(by_parameter.amplification),
+        backward_weight=pick(by_backward.weight),
+    )

@@ -1,0 +1,125 @@
+"""What was measured: rows of tokens with their weights, grouped into micro-batches and windows. Numbers only.
+
+Letters: n positions of a row that have a next token.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Row:
+    """One sequence of one micro-batch, its padding taken off.
+
+    Attributes:
+        ids: [n + 1] token ids.
+        micro_batch: backward in which its gradient came, 0 for the first of the window.
+        target: [n] the token that position i is scored on.
+        scored: [n] the target carried a label that the loss was given (where no label passed through the model: a
+            gradient came for it).
+        intended: [n] the target should be scored, as the caller said; `scored` where nothing was said.
+        weight: [n] w of the target's own gradient, absolute: 1/N under a token mean over N targets.
+        cosine: [n] between the gradient that came and the target's own.
+        remainder: [n] what the weight (and `uniform`) leave unexplained, in the unit of the weight.
+        uniform: [n] weight on the gradient of -mean_v log p(v), the direction of label smoothing; 0 where the target
+            alone explains the gradient.
+        loss: [n] -log p(target), nats.
+        uniform_loss: [n] -mean_v log p(v), nats; nan where `uniform` is 0.
+        amplification: [n] largest column of d hidden / d logits over the norm of the target's unit gradient, times
+            the condition of the two directions where `uniform` is not 0: what a rounding of the softmax is multiplied
+            by before it shows in the weight.
+        backward_weight: [n] the same weight read from what backward delivered to the input, before the parameter's
+            own gradient; equal to `weight` where the two are one measurement.
+    """
+
+    ids: Ints
+    micro_batch: int
+    target: Ints
+    scored: Bools
+    intended: Bools
+    weight: Floats
+    cosine: Floats
+    remainder: Floats
+    uniform: Floats
+    loss: Floats
+    uniform_loss: Floats
+    amplification: Floats
+    backward_weight: Floats
+
+
+@dataclass
+class Window:
+    """What happened up to one optimizer step.
+
+    Attributes:
+        rows: in the order of the caller's rows (probe) or of appearance (live).
+        carried: rows that did not run in this window though their gradient is still in the parameters (probe only).
+        micro_batches: backwards of the window.
+        forwards: runs of the model whose gradient came.
+        stepped: an optimizer step ended it; False for what was left when the watching ended.
+        reached: trainable parameters with a gradient.
+        trainable: trainable parameters.
+        padding: largest |gradient| at a padding position, over the largest at a token; exactly 0 on a correct stack.
+    """
+
+    rows: list[Row]
+    carried: list[Row]
+    micro_batches: int
+    forwards: int
+    stepped: bool
+    reached: int
+    trainable: int
+    padding: float
+
+    def counts(self, of: str = "intended") -> list[list[int]]:
+        """[m][b] targets per row of each micro-batch, in the order of the rows; `of` is "intended" or "scored"."""
+        groups: list[list[int]] = [[] for _ in range(self.micro_batches)]
+        for row in self.rows:
+            groups[row.micro_batch].append(int(getattr(row, of).sum()))
+        return groups
+
+    def by_micro_batch(self) -> list[Row]:
+        """The rows in the order in which `counts` and every closed form have them."""
+        return sorted(self.rows, key=lambda row: row.micro_batch)
+
+    def targets(self) -> int:
+        """N: intended targets of the window."""
+        return int(sum(int(row.intended.sum()) for row in self.rows))
+
+    def objective(self) -> float:
+        """The loss that was differentiated, put together from the weights: sum_t w_t (-log p_t) + uniform part."""
+        parts = [np.sum(r.weight * r.loss) + np.nansum(r.uniform * r.uniform_loss) for r in self.rows]
+        return float(np.sum(parts))
+
+
+@dataclass
+class Record:
+    """Every window that was measured, and with what.
+
+    Attributes:
+        instrument: "probe" or "live".
+        where: the read point.
+        vocabulary: number of classes of the softmax.
+        work_dtype: dtype in which gradients flowed to the read point.
+        loss_dtype: dtype in which the loss is computed at worst, float32 for the losses of transformers.
+        windows: in order.
+        changes: what a driven loop set differently from the library's defaults.
+        logged: loss that the loop itself reported, per window, where it reports one.
+        notes: what a reader should know, e.g. forwards whose gradient never came.
+    """
+
+    instrument: str
+    where: str
+    vocabulary: int
+    work_dtype: str
+    loss_dtype: str
+    windows: list[Window] = field(default_factory=list)
+    changes: dict[str, str] = field(default_factory=dict)
+    logged: list[float] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)

@@ -1,0 +1,1 @@
+"""Turning what was measured into something to read."""

@@ -1,0 +1,93 @@
+"""A record as plain JSON values."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record import Record, Row, Window
+from ..verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..checks import Outcome
+
+
+def report(record: Record, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Everything that was measured and concluded; nan and inf become null, which JSON can hold."""
+    return {
+        "instrument": record.instrument,
+        "where": record.where,
+        "vocabulary": record.vocabulary,
+        "work_dtype": record.work_dtype,
+        "loss_dtype": record.loss_dtype,
+        "versions": versions(),
+        "changes": record.changes,
+        "logged": [finite(x) for x in record.logged],
+        "notes": record.notes,
+        "windows": [window(w, v) for w, v in zip(record.windows, verdicts)],
+    }
+
+
+def outcomes(found: "Sequence[Outcome]") -> dict[str, Any]:
+    """The checks of `weighbridge report`, each with the report behind it."""
+    return {
+        "versions": versions(),
+        "checks": [
+            {
+                "name": o.name,
+                "group": o.group,
+                "expected": o.expected,
+                "measured": o.measured,
+                "status": o.status,
+                "deviation": finite(o.deviation),
+                "seconds": round(o.seconds, 3),
+                "report": report(o.report.record, o.report.verdicts),
+            }
+            for o in found
+        ],
+    }
+
+
+def versions() -> dict[str, str]:
+    """What was measured."""
+    return {name: version(name) for name in ("torch", "transformers", "accelerate", "numpy")}
+
+
+def window(measured: Window, verdict: Verdict) -> dict[str, Any]:
+    """One window with its verdict."""
+    return {
+        "verdict": {
+            "ok": verdict.ok,
+            "name": verdict.name,
+            "equation": verdict.equation,
+            "nearest": verdict.nearest.candidate.name,
+            "deviation": finite(verdict.nearest.deviation),
+            "same": list(verdict.same),
+            "faults": list(verdict.faults),
+            "remarks": list(verdict.remarks),
+        },
+        "micro_batches": measured.micro_batches,
+        "forwards": measured.forwards,
+        "stepped": measured.stepped,
+        "reached": measured.reached,
+        "trainable": measured.trainable,
+        "targets": measured.targets(),
+        "objective": finite(measured.objective()),
+        "padding": finite(measured.padding),
+        "rows": [row(r) for r in measured.rows],
+        "carried": [row(r) for r in measured.carried],
+    }
+
+
+def row(measured: Row) -> dict[str, Any]:
+    """One row, every array as a list."""
+    values = ((field.name, getattr(measured, field.name)) for field in fields(measured))
+    return {name: [finite(x) for x in v.tolist()] if isinstance(v, np.ndarray) else v for name, v in values}
+
+
+def finite(value: Any) -> Any:
+    """The value, or None for nan and inf."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,91 @@
+"""A record as a table for a terminal or a failing assertion."""
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..record import Record, Row, Window
+from ..verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..checks import Outcome
+
+
+def table(record: Record, verdicts: Sequence[Verdict]) -> str:
+    """The verdict first, then one line per row of each window."""
+    out = io.StringIO()
+    console = Console(file=out, width=120, color_system=None, highlight=False)
+    for number, (window, verdict) in enumerate(zip(record.windows, verdicts)):
+        title = f"window {number}: " if len(record.windows) > 1 else ""
+        console.print(title + headline(verdict), markup=False)
+        for remark in (*verdict.faults[1:], *verdict.remarks):
+            console.print(f"  {remark}", markup=False)
+        console.print(rows_of(window))
+        console.print(
+            f"{window.targets()} targets in {len(window.rows)} rows and {window.micro_batches} micro-batches; "
+            f"{window.reached} of {window.trainable} trainable parameters reached; "
+            f"loss {window.objective():.6g}; read at {record.where} ({record.instrument})",
+            markup=False,
+        )
+    for name, value in record.changes.items():
+        console.print(f"changed from the default: {name} = {value}", markup=False)
+    for note in record.notes:
+        console.print(note, markup=False)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    if verdict.ok:
+        also = f" (on these rows the same as: {', '.join(verdict.same)})" if verdict.same else ""
+        return f"OK: every target weighs the same, {verdict.name}, w = {verdict.equation}{also}"
+    return f"FAULT: {verdict.faults[0]}"
+
+
+def rows_of(window: Window) -> Table:
+    """Weights times N of each row: 1 under a token mean."""
+    grid = Table("row", "micro-batch", "targets", "w*N", "cosine", box=None, pad_edge=False)
+    n = window.targets()
+    for number, row in enumerate(window.rows):
+        grid.add_row(str(number), str(row.micro_batch), str(int(row.intended.sum())), weights_of(row, n), cosine_of(row))
+    for row in window.carried:
+        grid.add_row("carried", "-", "0", weights_of(row, n), cosine_of(row))
+    return grid
+
+
+def weights_of(row: Row, n: int) -> str:
+    """Each weight times N while they are few, their range when they are many; unlabelled tokens as a dot."""
+    marks = [
+        "." if weight == 0 and not (scored or intended) else f"{weight * n:.4f}"
+        for weight, scored, intended in zip(row.weight, row.scored, row.intended)
+    ]
+    if len(marks) <= 10:
+        return " ".join(marks)
+    scaled = row.weight[row.scored | row.intended] * n
+    if not scaled.size:
+        return f"{len(marks)} unlabelled"
+    return f"{np.nanmin(scaled):.4f} to {np.nanmax(scaled):.4f}, median {np.nanmedian(scaled):.4f}"
+
+
+def cosine_of(row: Row) -> str:
+    """Smallest cosine of the row's targets."""
+    seen = row.cosine[row.scored & ~np.isnan(row.cosine)]
+    return f"{seen.min():.6f}" if seen.size else "-"
+
+
+def closing(outcomes: "Sequence[Outcome]") -> list[str]:
+    """What a reader of the checks should know: versions, changed defaults, how many held."""
+    changes = {name: value for o in outcomes for name, value in o.report.record.changes.items()}
+    counts = Counter(o.status for o in outcomes)
+    stack = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "accelerate"))
+    return [
+        f"measured on {stack}; 'off by' is the largest |w - expected| in units of a token-mean weight 1/N",
+        "changed from the libraries' defaults: " + "; ".join(f"{name}: {value}" for name, value in changes.items()),
+        f"{counts['ok']} ok, {counts['known']} known deviations, {counts['FAULT']} faults",
+    ]

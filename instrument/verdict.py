@@ -1,0 +1,228 @@
+"""Name the formula that a window of weights follows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from closed_forms import aggregation, rounding
+
+from .record import Floats, Record, Row, Window
+
+Counts = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A closed form that a training loop may be following.
+
+    Attributes:
+        name: for people, M filled in.
+        equation: the weight of a target.
+        form: weights [row][n] from the counts [m][b].
+    """
+
+    name: str
+    equation: str
+    form: Callable[[Counts], list[Floats]]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a candidate explains a window.
+
+    Attributes:
+        candidate: the form.
+        deviation: largest |w - form| over the targets, times N: 0.01 means one per cent of a token-mean weight.
+        fits: every target lies within its own rounding tolerance, and exact zeros are exactly zero.
+    """
+
+    candidate: Candidate
+    deviation: float
+    fits: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a window did.
+
+    Attributes:
+        name: the form that fits, or None.
+        equation: its weight of a target; empty when none fits.
+        nearest: the candidate with the smallest deviation.
+        same: other candidates that fit equally well on these rows.
+        faults: everything that is wrong, in words; empty on a correct window.
+        remarks: what is no fault by itself but belongs to the answer, as label smoothing does.
+    """
+
+    name: str | None
+    equation: str
+    nearest: Fit
+    same: tuple[str, ...]
+    faults: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is wrong: the token mean, and no gradient where none should be."""
+        return not self.faults
+
+
+def candidates(window: Window) -> list[Candidate]:
+    """Every form that the ledger of a window allows, the token mean first."""
+    m = window.micro_batches
+    a = aggregation
+    single = [
+        Candidate("token mean", "1/N", a.token_mean),
+        Candidate("sum over tokens, never divided", "1", a.token_sum),
+        Candidate("per-sequence mean", "1/(S n_b)", a.per_sequence_mean),
+    ]
+    if m == 1:
+        return single
+    return single + [
+        Candidate(f"mean of micro-batch means, M = {m}", "1/(M n_m)", a.mean_of_micro_batch_means),
+        Candidate(f"sum of micro-batch means, M = {m} times too large", "1/n_m", a.sum_of_micro_batch_means),
+        Candidate(f"micro-batch means weighted by their rows, M = {m}", "B_m/(B n_m)", a.weighted_by_rows),
+        Candidate(f"token mean divided once more by M = {m}", "1/(M N)", a.divided_twice),
+        Candidate(f"token mean times M = {m}", "M/N", lambda n_mb: a.scaled(a.token_mean(n_mb), m)),
+        Candidate("only the last micro-batch kept", "1/N in it, else 0", a.last_micro_batch_only),
+        *(
+            Candidate(
+                f"only the first {k} of M = {m} micro-batches kept",
+                "1/N in them, else 0",
+                lambda n_mb, k=k: a.first_micro_batches_only(n_mb, k),
+            )
+            for k in range(1, m)
+        ),
+        *(
+            Candidate(
+                f"mean of micro-batch means divided by {k} though only M = {m} ran",
+                f"1/({k} n_m)",
+                lambda n_mb, k=k: a.short_window(n_mb, k),
+            )
+            for k in range(m + 1, 2 * m + 1)
+        ),
+    ]
+
+
+def tolerance(record: Record, row: Row, micro_batches: int) -> Floats:
+    """[n] relative error of each weight that rounding alone explains; nan where nothing could be read."""
+    allowed = np.full(row.weight.shape, np.nan)
+    read = np.isfinite(row.amplification) & (row.amplification > 0)
+    allowed[read] = rounding.weight_tolerance(
+        record.vocabulary, record.loss_dtype, record.work_dtype, row.amplification[read], micro_batches
+    )
+    return allowed
+
+
+def compare(record: Record, window: Window, candidate: Candidate, of: str) -> Fit | None:
+    """Fit one form to the rows of a window; None where the form is undefined on them (it would divide by zero)."""
+    try:
+        expected = candidate.form(window.counts(of))
+    except ValueError:
+        return None
+    deviation, fits = 0.0, True
+    n = sum(sum(counts) for counts in window.counts(of))
+    for row, value in zip(window.by_micro_batch(), expected):
+        weight = (row.weight + row.uniform)[getattr(row, of)]
+        seen = ~np.isnan(weight)
+        miss = np.abs(weight - value)[seen]
+        allowed = (tolerance(record, row, window.micro_batches)[getattr(row, of)] * np.abs(value))[seen]
+        deviation = max(deviation, float(np.max(miss, initial=0.0)) * n)
+        fits = fits and bool(np.all(miss <= allowed))
+    return Fit(candidate, deviation, fits)
+
+
+def judge(record: Record, window: Window) -> Verdict:
+    """Say which formula a window follows, and everything that is wrong with it."""
+    faults = []
+    n = max(window.targets(), 1)
+    of = "intended"
+    missed = sum(int((row.intended & ~row.scored).sum()) for row in window.rows)
+    extra = sum(int((row.scored & ~row.intended).sum()) for row in window.rows)
+    if missed or extra:
+        of = "scored"
+        faults.append(
+            f"{missed} of {n} targets that should be scored carried no label"
+            if missed
+            else f"{extra} targets were scored that should not be"
+        )
+    fits = [fit for c in candidates(window) if (fit := compare(record, window, c, of)) is not None]
+    if not fits:
+        raise ValueError("no target of the window is scored, so there is no weight to name: check the labels")
+    good = [fit for fit in fits if fit.fits]
+    nearest = good[0] if good else min(fits, key=lambda fit: fit.deviation)
+    if not good:
+        faults.append(
+            f"token weights follow none of {len(fits)} known formulas; the nearest is the {nearest.candidate.name} "
+            f"({nearest.candidate.equation}), off by up to {nearest.deviation:.3g} of a token-mean weight"
+        )
+    elif nearest.candidate.name != "token mean":
+        faults.append(f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation})")
+    faults += elsewhere(record, window, n)
+    return Verdict(
+        nearest.candidate.name if good else None,
+        nearest.candidate.equation if good else "",
+        nearest,
+        tuple(fit.candidate.name for fit in good[1:]),
+        tuple(faults),
+        tuple(remarks(window, n)),
+    )
+
+
+def elsewhere_in_tokens(window: Window) -> list[str]:
+    """Gradient at tokens that should have none: exactly 0 on a correct stack."""
+    faults = []
+    stray = sum(int(np.sum(row.weight[~row.scored & ~row.intended] != 0)) for row in window.rows)
+    if stray:
+        faults.append(f"{stray} unlabelled tokens have a gradient")
+    if window.padding:
+        faults.append(f"gradient reaches padding, up to {window.padding:.3g} of the largest at a token")
+    return faults
+
+
+def elsewhere(record: Record, window: Window, n: int) -> list[str]:
+    """What is wrong apart from the weights of scored targets."""
+    faults = elsewhere_in_tokens(window)
+    rows = window.rows
+    if window.carried:
+        faults.append(f"the gradient still holds {len(window.carried)} rows that did not run in this window")
+    if not window.reached:
+        faults.append(f"0 of {window.trainable} trainable parameters hold a gradient")
+    odd = sum(int(np.sum(unexplained(record, row, window.micro_batches))) for row in rows)
+    if odd:
+        faults.append(f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in")
+    # Both are sums of the same float64 numbers, in another order.
+    lost = sum(
+        int(np.sum(~np.isclose(row.backward_weight, row.weight, rtol=1e-9, atol=0, equal_nan=True))) for row in rows
+    )
+    if lost:
+        faults.append(f"backward delivered other weights than the parameter's gradient holds, for {lost} of {n} targets")
+    return faults
+
+
+def remarks(window: Window, n: int) -> list[str]:
+    """What a reader should know though nothing is wrong."""
+    said = []
+    smoothing = smoothing_of(window.rows)
+    if smoothing:
+        said.append(f"label smoothing {smoothing:.3g}")
+    blind = sum(int(np.isnan(row.weight[row.scored]).sum()) for row in window.rows)
+    if blind:
+        said.append(f"{blind} of {n} targets cannot be read: the model is certain of them, so they have no gradient")
+    if not window.stepped:
+        said.append("no optimizer step followed")
+    return said
+
+
+def unexplained(record: Record, row: Row, micro_batches: int) -> np.ndarray:
+    """[n] scored targets whose gradient has a part that neither the target nor label smoothing explains."""
+    allowed = tolerance(record, row, micro_batches) * np.abs(row.weight + row.uniform)
+    return row.scored & (row.remainder > allowed)
+
+
+def smoothing_of(rows: Sequence[Row]) -> float:
+    """Share of the weight that lies on the uniform direction; 0 without label smoothing."""
+    uniform = sum(float(row.uniform.sum()) for row in rows)
+    total = sum(float((row.weight + row.uniform)[row.scored].sum()) for row in rows)
+    return uniform / total if total else 0.0

@@ -1,0 +1,5 @@
+"""`python -m mutation`."""
+
+from mutation.cli import main
+
+main()

@@ -1,0 +1,60 @@
+"""Ending a forked child, and everything that its tests started."""
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Collection
+from pathlib import Path
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of descendants that lose theirs (Linux, PR_SET_CHILD_SUBREAPER)."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies (Linux, PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a child has ended; it stays to be reaped, so that its number is not given to another process."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def end(pid: int) -> int:
+    """Kill a child with its process group and reap it.
+
+    Returns:
+        Its exit status; minus the signal's number when a signal ended it.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def sweep(live: Collection[int]) -> None:
+    """End every child of this process that is not in `live`.
+
+    Such a child left its process group, and came here when the child that started it ended. A live child adopts its
+    own orphans, so nothing of a test that still runs is hit.
+    """
+    while strays := [pid for pid in children() if pid not in live]:
+        for pid in strays:
+            end(pid)
+
+
+def children() -> list[int]:
+    """List the processes whose parent is this one."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            # The name, in brackets, may hold anything; the parent is the second field after it.
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid():
+                found.append(int(stat.parent.name))
+    return found

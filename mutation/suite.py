@@ -1,0 +1,62 @@
+"""The warm parent: import and collect the suite once, and never run a test of it."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TextIO, TypeVar
+
+import pytest
+
+from mutation.single_thread import use_one_thread
+
+Result = TypeVar("Result")
+
+
+class InsteadOfRunning(Generic[Result]):
+    """A pytest plugin that hands the collected tests to a function where pytest would run them."""
+
+    def __init__(self, call: Callable[[pytest.Session], Result]) -> None:
+        self.call = call
+        self.broken: list[str] = []
+        self.results: list[Result] = []
+        self.error: BaseException | None = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.broken.append(report.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if not self.broken:
+            try:
+                self.results.append(self.call(session))
+            except BaseException as error:
+                # Kept from pytest, which would take it for a failure of a test.
+                self.error = error
+        return True
+
+
+def with_collected(paths: Sequence[str], log: TextIO, call: Callable[[pytest.Session], Result]) -> Result:
+    """Collect the tests below some paths and call a function with the session.
+
+    Args:
+        log: gets all that is printed meanwhile, by pytest and by what it imports.
+
+    Raises:
+        RuntimeError: the suite cannot be collected.
+    """
+    os.environ["HYPOTHESIS_PROFILE"] = "mutation"
+    use_one_thread()
+    plugin = InsteadOfRunning(call)
+    off = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "faulthandler", "unraisableexception", "threadexception")]
+    with printed_to(log):
+        # The session of pytest lives as long as this call.
+        pytest.main(["-s", "-q", *off, "-m", "not gpu and not slow and not spawn", *paths], plugins=[plugin])
+    if plugin.error is not None:
+        raise plugin.error
+    if not plugin.results:
+        raise RuntimeError(f"the suite could not be collected ({plugin.broken or list(paths)}): the run is void")
+    return plugin.results[0]

@@ -1,0 +1,105 @@
+"""Named runs of real loops in which faults show, and what closed forms need to know of each.
+
+The arguments come from the rows that are handed to the loop, never from what was measured.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import torch
+from accelerate import Accelerator
+from tokenizers import Tokenizer, models
+from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
+
+from instrument import make_batch, tracer_rows, xray
+from instrument.api import Report, xray_rows
+from instrument.loops.trainer import run_trainer
+from instrument.probe import EOS, PAD, vocabulary_for
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes:
+        report: what was measured.
+        arguments: [w] arguments for closed forms of window w, by name.
+        logged: [w] the loss that the loop logged; empty where it logs none.
+    """
+
+    report: Report
+    arguments: list[dict]
+    logged: list[float]
+
+
+def trainer_accumulation():
+    """One window of three micro-batches of unequal rows."""
+    logged = []
+
+    def step(model, rows):
+        logged.extend(run_trainer(model, rows, micro_batch=2, accumulation=3))
+
+    report = xray(step, [4, 7, 12, 3, 5, 9])
+    return Run(report, [{"window": [[3, 6], [11, 2], [4, 8]]}], logged)
+
+
+def trainer_tail_without_count():
+    """A window of three micro-batches and a tail of two, through a model whose loss takes no count."""
+    logged = []
+
+    def step(model, rows):
+        model.accepts_loss_kwargs = False
+        logged.extend(run_trainer(model, rows, micro_batch=1, accumulation=3))
+
+    report = xray(step, [4, 7, 12, 3, 9])
+    windows = [[[3], [6], [11]], [[2], [8]]]
+    return Run(report, [{"window": window, "accumulation": 3} for window in windows], logged)
+
+
+def trainer_collator():
+    """One window of two padded micro-batches from the library's collator; every row ends with the end token."""
+    rows = tracer_rows([3, 6, 8, 4], end_with_eos=True)
+    words = {f"<{i}>": i for i in range(vocabulary_for(rows))}
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{PAD}>")),
+        pad_token=f"<{PAD}>",
+        eos_token=f"<{EOS}>",
+    )
+    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    logged = []
+
+    def collate(items):
+        return collator([{"input_ids": item["input_ids"]} for item in items])
+
+    def step(model, rows):
+        logged.extend(run_trainer(model, rows, micro_batch=2, accumulation=2, collator=collate))
+
+    report = xray_rows(step, rows)
+    ends = [[False] * (len(row) - 2) + [True] for row in rows]
+    # Four tokens beside seven, and nine beside five.
+    return Run(report, [{"window": [[3, 6], [8, 4]], "dropped": ends, "padding": 3 + 4}], logged)
+
+
+def accelerate_windows():
+    """Three windows of one micro-batch; a learning rate of 0 keeps old gradients readable at the present weights."""
+    windows = [[[3, 6]], [[11, 2]], [[8]]]
+
+    def step(model, rows):
+        accelerator = Accelerator(cpu=True)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        model, optimizer = accelerator.prepare(model, optimizer)
+        sizes = iter(rows)
+        for (micro_batch,) in windows:
+            batch = make_batch(list(itertools.islice(sizes, len(micro_batch))))
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    report = xray(step, [n + 1 for window in windows for rows in window for n in rows])
+    return Run(report, [{"window": window, "windows": windows[: w + 1]} for w, window in enumerate(windows)], [])
+
+
+SCENARIOS = {
+    run.__name__: run
+    for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
+}

@@ -1,0 +1,67 @@
+"""R1: weights do not depend on how the rows are split into micro-batches, tails and epoch ends included."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from closed_forms.aggregation import short_window
+from instrument import expected_weights, xray
+from instrument.loops.trainer import run_trainer
+from tests.properties.loops import measure
+from tests.strategies import shapes
+
+instruments = pytest.mark.parametrize("instrument", ["probe", "live"])
+
+
+@instruments
+@pytest.mark.parametrize("loop", ["trainer", "by hand"])
+@given(shape=shapes())
+def test_every_target_weighs_one_over_the_windows_targets(instrument, loop, shape):
+    report, _ = measure(instrument, loop, shape)
+
+    report.assert_token_mean()
+
+
+@instruments
+@given(shape=shapes(min_accumulation=2))
+def test_the_accelerate_loop_is_a_mean_of_micro_batch_means(instrument, shape):
+    report, _ = measure(instrument, "accelerate", shape)
+
+    # A window that is not full is divided by the configured number of micro-batches all the same.
+    report.assert_weights(expected_weights(report, short_window, accumulation=shape.accumulation))
+
+
+@instruments
+@pytest.mark.parametrize("loop", ["trainer", "by hand", "accelerate"])
+@given(shape=shapes())
+def test_each_row_runs_in_exactly_one_window(instrument, loop, shape):
+    report, _ = measure(instrument, loop, shape)
+
+    expected = [[sum(shape.labelled[b]) for b in window] for window in shape.windows()]
+    assert expected == [[int(row.scored.sum()) for row in window.rows] for window in report.windows]
+
+
+@instruments
+@given(shape=shapes(min_accumulation=2))
+def test_the_verdict_names_what_the_accelerate_loop_does(instrument, shape):
+    report, _ = measure(instrument, "accelerate", shape)
+
+    for window, verdict in zip(report.windows, report.verdicts):
+        m = window.micro_batches
+        n_m = [sum(counts) for counts in window.counts()]
+        means = f"mean of micro-batch means, M = {m}"
+        if m == shape.accumulation and len(set(n_m)) > 1:
+            assert verdict.name == means
+        if m == shape.accumulation and len(set(n_m)) == 1:
+            assert verdict.name == "token mean"
+            assert m == 1 or means in verdict.same
+
+
+def test_rows_of_another_split_weigh_the_same():
+    lengths, seed = (5, 9, 3, 7), 3
+
+    whole = xray(lambda m, rows: run_trainer(m, rows, micro_batch=4), lengths, seed)
+    split = xray(lambda m, rows: run_trainer(m, rows, micro_batch=1, accumulation=4), lengths, seed)
+
+    for a, b in zip(whole.weights, split.weights):
+        np.testing.assert_allclose(a, b, rtol=2 * split.rounding())

@@ -1,0 +1,28 @@
+"""R8: the logged loss equals the objective that was differentiated."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.properties.loops import measure
+from tests.strategies import shapes
+
+# The log is a float32 sum of at most 50 losses, each a logarithm of a float32 softmax: 16 roundings are above both.
+RTOL = 16 * 2.0**-24
+
+
+@pytest.mark.parametrize("instrument", ["probe", "live"])
+@pytest.mark.parametrize("loop", ["trainer", "by hand"])
+@given(shape=shapes())
+def test_the_logged_loss_is_the_objective(instrument, loop, shape):
+    report, logged = measure(instrument, loop, shape)
+
+    assert pytest.approx([window.objective() for window in report.windows], rel=RTOL) == logged
+
+
+@pytest.mark.parametrize("instrument", ["probe", "live"])
+@given(shape=shapes(), smoothing=st.floats(0.01, 0.5))
+def test_the_logged_loss_is_the_objective_under_label_smoothing(instrument, shape, smoothing):
+    report, logged = measure(instrument, "trainer", shape, label_smoothing_factor=smoothing)
+
+    assert pytest.approx([window.objective() for window in report.windows], rel=2e-5) == logged
