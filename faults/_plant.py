@@ -71,14 +71,14 @@ def counted(seams: Iterable[str]) -> Iterator[Mapping[str, int]]:
 @contextmanager
 def _swapped(seam: str, library: str, patch: Callable[[Call], Call], reached: Callable[[], None]) -> Iterator[None]:
     function = find(seam, library)
-    kept = function.__code__
-    broken = patch(_copy(function))
+    kept, original = function.__code__, _copy(function)
+    broken = patch(original)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         reached()
         return broken(*args, **kwargs)
 
-    function.__code__ = _calling(call, function, seam)
+    function.__code__ = _calling(call, original, seam)
     try:
         yield
     finally:
@@ -94,27 +94,34 @@ def _copy(function: FunctionType) -> FunctionType:
     return copy
 
 
-def _calling(call: Call, function: FunctionType, seam: str) -> CodeType:
-    """Code with the function's own parameters that hands them all to `call`.
+def _calling(call: Call, original: FunctionType, seam: str) -> CodeType:
+    """Code with the original's own parameters that hands them all to `call`.
 
     The parameters are written out, not caught with a star, so that inspect.signature and a wrong call answer as before.
     """
-    parameters = list(inspect.signature(_copy(function)).parameters.values())
-    handed = {
+    parameters = list(inspect.signature(original).parameters.values())
+    handed: dict[object, str] = {
         inspect.Parameter.VAR_POSITIONAL: "*{0}",
         inspect.Parameter.KEYWORD_ONLY: "{0}={0}",
         inspect.Parameter.VAR_KEYWORD: "**{0}",
     }
     arguments = ", ".join(handed.get(p.kind, "{0}").format(p.name) for p in parameters)
     bare = [p.replace(default=inspect.Parameter.empty, annotation=inspect.Parameter.empty) for p in parameters]
-    source = f"def _{inspect.Signature(bare)}:\n    __call__ = 'the call'\n    return __call__({arguments})\n"
+    # The function keeps its closure, with the cell of super(), and takes no code that expects another number of cells.
+    free = ", ".join(original.__code__.co_freevars)
+    source = (
+        f"def enclosing({free}):\n"
+        f"  def seam{inspect.Signature(bare)}:\n"
+        f"    {f'nonlocal {free}' if free else 'pass'}\n"
+        f"    __call__ = 'the call'\n"
+        f"    return __call__({arguments})\n"
+    )
     # A name that no file has: a traceback must not show lines of the library that did not run.
-    module = compile(source, f"<fault at {seam}>", "exec", dont_inherit=True)
-    code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+    code = compile(source, f"<fault at {seam}>", "exec", dont_inherit=True)
+    for _ in ("enclosing", "seam"):
+        code = next(constant for constant in code.co_consts if isinstance(constant, CodeType))
     return code.replace(
-        co_name=function.__code__.co_name,
-        co_qualname=function.__code__.co_qualname,
-        # As many as before, or the function would refuse the code: its closure stays, with the cell of super().
-        co_freevars=function.__code__.co_freevars,
+        co_name=original.__code__.co_name,
+        co_qualname=original.__code__.co_qualname,
         co_consts=tuple(call if constant == "the call" else constant for constant in code.co_consts),
     )

@@ -230,7 +230,7 @@ class watch:  # noqa: N801 (read as a verb: `with watch(model):`)
     """
 
     def __init__(self, model: nn.Module, *, read_point: nn.Module | str | None = None, head: Any = None) -> None:
-        self._recorder = live_record.LiveRecorder(model, locate.locate(model, read_point, head))
+        self._recorder = live_record.LiveRecorder(locate.locate(model, read_point, head))
 
     def __enter__(self) -> Report:
         self._recorder.capture.__enter__()

@@ -51,14 +51,12 @@ class CapturedWindow:
         stepped: an optimizer that holds parameters of the model ended the window.
         reached: trainable parameters that hold a gradient at its end.
         trainable: trainable parameters.
-        reading: what the window's own callback returned.
     """
 
     arrivals: list[Arrival] = field(default_factory=list)
     stepped: bool = False
     reached: int = 0
     trainable: int = 0
-    reading: Any = None
 
 
 class Capture:
@@ -70,7 +68,8 @@ class Capture:
         where: name of the read point, for messages.
         take: take(forward, output, gradient) is called when a gradient arrives; its result is kept.
         close: close(window) is called right before the optimizer step that ends the window, and once at the end for
-            what no step followed; its result is kept. The parameters are still those of the window's forwards.
+            what no step followed. The parameters are still those of the window's forwards. The window and all that
+            `take` returned for it are let go afterwards.
     """
 
     def __init__(
@@ -79,10 +78,11 @@ class Capture:
         read_point: nn.Module,
         where: str,
         take: Callable[[Forward, Any, Tensor], Any],
-        close: Callable[[CapturedWindow], Any],
+        close: Callable[[CapturedWindow], None],
     ) -> None:
-        refuse_what_cannot_be_watched(model, where)
-        self.windows: list[CapturedWindow] = []
+        refuse_compiled(model)
+        refuse_frozen(model, where)
+        self.windows = 0
         self.forwards = 0
         self.backwards = 0
         self.paused = False
@@ -138,8 +138,10 @@ class Capture:
             self._problem = problem
 
     def _note_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not self.paused:
-            self._batch = named_arguments(module, args, kwargs)
+        self._guarded(self._hold_batch, module, args, kwargs)
+
+    def _hold_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._batch = named_arguments(module, args, kwargs)
 
     def _forget_batch(self, *_: Any) -> None:
         if not self.paused:
@@ -147,10 +149,14 @@ class Capture:
 
     def _note_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         if torch.is_grad_enabled():
-            own = {} if "input_ids" in self._batch else named_arguments(module, args, kwargs)
-            self._guarded(self._arm, {**own, **self._batch}, output)
+            self._guarded(self._arm, module, args, kwargs, output)
 
-    def _arm(self, batch: dict[str, Any], output: Any) -> None:
+    def _arm(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        own = {} if "input_ids" in self._batch else named_arguments(module, args, kwargs)
+        batch = {**own, **self._batch}
+        if self.forwards and token_ids(batch) is None and torch._C._current_graph_task_id() != -1:
+            # Checkpointing of a block around the read point runs it again in backward; the first run was noted.
+            return
         hidden = hidden_states(output)
         forward = describe(batch, hidden, self.forwards, self._where)
         self.forwards += 1
@@ -184,23 +190,26 @@ class Capture:
             self._end_window(stepped=True)
 
     def _end_window(self, stepped: bool) -> None:
+        if self._backward_open:
+            # It raised before its end, and the user's code went on.
+            self._end_backward()
         window, self._open = self._open, CapturedWindow()
         trainable = [p for p in self._model.parameters() if p.requires_grad]
         window.stepped, window.trainable = stepped, len(trainable)
         window.reached = sum(p.grad is not None for p in trainable)
-        self.windows.append(window)
+        self.windows += 1
         self._guarded(self._finish, window)
 
     def _finish(self, window: CapturedWindow) -> None:
         with torch.no_grad():
-            window.reading = self._close(window)
+            self._close(window)
 
 
-def refuse_what_cannot_be_watched(model: nn.Module, where: str) -> None:
-    """Raise when hooks on this model would never fire, or could never see a gradient.
+def refuse_compiled(model: nn.Module) -> None:
+    """Raise when hooks on this model would never fire.
 
     Raises:
-        ValueError: the model was compiled before the hooks came, or none of its parameters trains.
+        ValueError: the model, or a module in it, was compiled before the hooks came.
     """
     compiled = [name for name, m in model.named_modules() if m._compiled_call_impl is not None]
     if hasattr(model, "_orig_mod") or compiled:
@@ -208,6 +217,14 @@ def refuse_what_cannot_be_watched(model: nn.Module, where: str) -> None:
             f"{type(model).__name__} is compiled already, and hooks added after torch.compile never fire "
             "(pytorch issue 117758): start watching before compiling, or watch the model without compiling it"
         )
+
+
+def refuse_frozen(model: nn.Module, where: str) -> None:
+    """Raise when no gradient could come.
+
+    Raises:
+        ValueError: none of the parameters trains.
+    """
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError(
             f"none of the {sum(1 for _ in model.parameters())} parameters of {type(model).__name__} requires a "
@@ -219,8 +236,18 @@ def named_arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, 
     """Give the positional arguments of a module call their names."""
     if not args:
         return kwargs
-    bound = inspect.signature(type(module).forward).bind_partial(module, *args)
-    return {**bound.arguments, **kwargs}
+    names = list(inspect.signature(type(module).forward).parameters)[1:]
+    return {**dict(zip(names, args)), **kwargs}
+
+
+def token_ids(batch: dict[str, Any]) -> Any:
+    """input_ids; where nothing is called so, the first [batch, tokens] tensor of whole numbers that has no other meaning."""
+    if batch.get("input_ids") is not None:
+        return batch["input_ids"]
+    other = ("labels", "shift_labels", "attention_mask", "position_ids", "token_type_ids")
+    whole = (torch.int64, torch.int32)
+    ids = [v for k, v in batch.items() if k not in other and isinstance(v, Tensor) and v.dim() == 2 and v.dtype in whole]
+    return ids[0] if ids else None
 
 
 def hidden_states(output: Any) -> Tensor:
@@ -251,21 +278,20 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
     Raises:
         ValueError: no token ids, or ids, labels and hidden states that do not belong together.
     """
-    input_ids = batch.get("input_ids")
+    input_ids, labels, shifted = token_ids(batch), batch.get("labels"), batch.get("shift_labels")
     if input_ids is None:
-        ids = [v for v in batch.values() if isinstance(v, Tensor) and v.dim() == 2 and not v.is_floating_point()]
-        if not ids:
-            raise ValueError(
-                f"the model was called with {sorted(batch)} and none of it is a [batch, tokens] tensor of ids: "
-                "pass input_ids, so that a weight can be given to a token"
-            )
-        input_ids = ids[0]
+        raise ValueError(
+            f"the model was called with {sorted(batch)} and none of it is a [batch, tokens] tensor of ids: "
+            "pass input_ids, so that a weight can be given to a token"
+        )
+    for name, value in (("input_ids", input_ids), ("labels", labels), ("shift_labels", shifted)):
+        if not (value is None or isinstance(value, Tensor)):
+            raise ValueError(f"{name} is a {type(value).__name__}: pass a tensor of shape [batch, tokens]")
     if input_ids.shape != hidden.shape[:2]:
         raise ValueError(
             f"input_ids is {list(input_ids.shape)} but {where} gave hidden states of shape {list(hidden.shape)}: "
             "the read point must keep one position per token"
         )
-    labels, shifted = batch.get("labels"), batch.get("shift_labels")
     given = labels if shifted is None else shifted
     if given is not None and given.shape != input_ids.shape:
         raise ValueError(

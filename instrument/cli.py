@@ -1,5 +1,6 @@
 """The command `weighbridge`."""
 
+import gc
 import json
 import os
 from importlib.metadata import version
@@ -47,11 +48,13 @@ def report(
     """Measure what the installed training stack gives every token, check by check. Exit status 1 when one fails."""
     quiet()
     # Importing the training libraries takes seconds, so it happens behind the first line and not before --help.
-    errors, out = Console(stderr=True), Console()
+    errors, out = Console(stderr=True), wide_console()
     with errors.status("importing torch and transformers"):
         from . import checks
         from .report import as_json, as_text
 
+        # accelerate collects garbage at the end of each run; what the imports made need not be looked at again.
+        gc.freeze()
     try:
         chosen = checks.choose(only)
     except LookupError as unknown:
@@ -72,6 +75,12 @@ def report(
     if json_file is not None:
         json_file.write_text(json.dumps(as_json.outcomes(outcomes), indent=2, allow_nan=False) + "\n")
     raise typer.Exit(int(any(outcome.status == checks.FAULT for outcome in outcomes)))
+
+
+def wide_console() -> Console:
+    """Standard output, wide enough for the table where it goes to a file or a pipe."""
+    out = Console()
+    return out if out.is_terminal else Console(width=140)
 
 
 def quiet() -> None:

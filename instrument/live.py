@@ -26,6 +26,7 @@ class LinearHead:
         self.linear = linear
         self.vocabulary = linear.weight.shape[0]
         self.slices = True
+        self.held = 1
         self._largest = torch.zeros(())
 
     def slice(self, hidden_nh: Tensor, start: int, stop: int) -> Slice:
@@ -35,8 +36,8 @@ class LinearHead:
         bias_v = None if bias is None else bias.detach()[start:stop].to(hidden_nh.dtype)
         return nn.functional.linear(hidden_nh, weight_vh, bias_v), lambda slope_nv: slope_nv @ weight_vh
 
-    def column(self, hidden_nh: Tensor, target_n: Tensor) -> tuple[Tensor, Tensor]:
-        """Logit [n] of each target, and its gradient [n, h]."""
+    def column(self, hidden_nh: Tensor, target_n: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Logit [n] of each target, and its gradient [n, h]; nothing as wide as the vocabulary is made of them."""
         rows_nh = self.linear.weight.detach()[target_n].to(hidden_nh.dtype)
         logit_n = (rows_nh * hidden_nh).sum(-1)
         bias = getattr(self.linear, "bias", None)
@@ -61,6 +62,8 @@ class ReplayedHead:
     def __init__(self, run: Callable[[Tensor], Tensor], vocabulary: int, matrix: nn.Linear | None) -> None:
         self.run, self.vocabulary, self.matrix = run, vocabulary, matrix
         self.slices = matrix is not None
+        # Of each slice autograd keeps up to four tensors: a soft-cap divides, takes tanh and multiplies.
+        self.held = 4
 
     def slice(self, hidden_nh: Tensor, start: int, stop: int) -> Slice:
         """As LinearHead.slice."""
@@ -75,21 +78,22 @@ class ReplayedHead:
         def pull(slope_nv: Tensor) -> Tensor:
             return torch.autograd.grad(logits_nv, hidden_nh, slope_nv.to(logits_nv.dtype), retain_graph=True)[0]
 
-        return logits_nv.detach().to(hidden_nh.dtype), pull
+        # A copy, since whoever takes it writes into it and the graph may need its own.
+        return logits_nv.detach().to(hidden_nh.dtype, copy=True), pull
 
-    def column(self, hidden_nh: Tensor, target_n: Tensor) -> tuple[Tensor, Tensor]:
-        """As LinearHead.column."""
+    def column(self, hidden_nh: Tensor, target_n: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """As LinearHead.column, slice by slice of the vocabulary."""
         logit_n, column_nh = torch.zeros_like(hidden_nh[:, 0]), torch.zeros_like(hidden_nh)
-        step = self.vocabulary if not self.slices else chunk(hidden_nh.shape[0], self.vocabulary)[1]
-        for start in range(0, self.vocabulary, step):
-            stop = min(start + step, self.vocabulary)
+        for start in range(0, self.vocabulary, width):
+            stop = min(start + width, self.vocabulary)
             inside_n = (target_n >= start) & (target_n < stop)
             if bool(inside_n.any()):
                 logits_nv, pull = self.slice(hidden_nh, start, stop)
-                onehot_nv = torch.zeros_like(logits_nv)
-                onehot_nv[inside_n, target_n[inside_n] - start] = 1
-                logit_n += (logits_nv * onehot_nv).sum(-1)
-                column_nh += pull(onehot_nv)
+                at = (inside_n, target_n[inside_n] - start)
+                logit_n[inside_n] = logits_nv[at]
+                logits_nv.zero_()[at] = 1
+                column_nh += pull(logits_nv)
+                del logits_nv, pull
         return logit_n, column_nh
 
     def largest_column(self, columns_nh: Tensor) -> Tensor:
@@ -149,9 +153,12 @@ def read_live(
         hidden_nh: [n, h] hidden states of the forward.
         gradient_nh: [n, h] gradient that came back to them.
         target_n: [n] token id that each position is scored on.
-        budget: elements of logits held at once.
+        budget: elements of logits held at once, with all that a head makes on its way to them.
     """
+    if not target_n.numel():
+        return LiveReading(*(torch.zeros(0, dtype=torch.float64) for _ in LiveReading._fields))
     work = torch.float64 if hidden_nh.dtype == torch.float64 else torch.float32
+    budget //= head.held
     step, width = chunk(hidden_nh.shape[0], head.vocabulary, budget)
     if not head.slices:
         step, width = max(1, budget // head.vocabulary), head.vocabulary
@@ -167,7 +174,7 @@ def read_part(
 ) -> LiveReading:
     """As read_live, for as many positions as are held at once."""
     expected_nh, lse_n = expected_column(head, hidden_nh, width)
-    logit_n, column_nh = head.column(hidden_nh, target_n)
+    logit_n, column_nh = head.column(hidden_nh, target_n, width)
     unit_nh = expected_nh - column_nh
     read = readout.read_weights(gradient_nh, unit_nh)
     amplification_n = head.largest_column(column_nh) / unit_nh.double().norm(dim=-1)
@@ -197,6 +204,8 @@ def expected_column(head: LinearHead | ReplayedHead, hidden_nh: Tensor, width: i
         mass_n = mass_n * shrink_n + share_nv.sum(-1)
         mean_nh = mean_nh * shrink_n[:, None] + pull(share_nv)
         top_n = new_n
+        # Or this slice would still be there while the next one is made.
+        del logits_nv, share_nv, pull
     return mean_nh / mass_n[:, None], top_n + mass_n.log()
 
 
@@ -205,6 +214,7 @@ def mean_column(head: LinearHead | ReplayedHead, hidden_nh: Tensor, width: int) 
     total_nh, total_n = torch.zeros_like(hidden_nh), torch.zeros_like(hidden_nh[:, 0])
     for start in range(0, head.vocabulary, width):
         logits_nv, pull = head.slice(hidden_nh, start, min(start + width, head.vocabulary))
-        total_nh += pull(torch.ones_like(logits_nv))
         total_n += logits_nv.sum(-1)
+        total_nh += pull(logits_nv.fill_(1))
+        del logits_nv, pull
     return total_nh / head.vocabulary, total_n / head.vocabulary

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from .capture import Capture, CapturedWindow, Forward, hidden_states
 from .live import LiveReading, read_live
@@ -16,10 +16,9 @@ from .record import Record, Row, Window
 class LiveRecorder:
     """Reads each gradient as it arrives and keeps numbers only: no tensor of a finished step stays alive."""
 
-    def __init__(self, model: nn.Module, place: Place) -> None:
-        dtype = str(next(p.dtype for p in model.parameters() if p.requires_grad)).removeprefix("torch.")
-        loss = "float32" if dtype == "float64" else dtype
-        self.record = Record("live", place.where, 0, dtype, loss)
+    def __init__(self, place: Place) -> None:
+        # Vocabulary and dtypes are known when the first gradient comes.
+        self.record = Record("live", place.where, 0, "", "")
         self.capture = Capture(place.root, place.read_point, place.where, self._take, self._close)
         self._place = place
         self._head: Head | None = None
@@ -31,6 +30,8 @@ class LiveRecorder:
                 if self._head is None:
                     self._head = self._place.recognise(output)
                     self.record.vocabulary = self._head.vocabulary
+                    dtype = str(gradient_bth.dtype).removeprefix("torch.")
+                    self.record.work_dtype, self.record.loss_dtype = dtype, "float32" if dtype == "float64" else dtype
                 return read_batch(self._head, forward, hidden_states(output), gradient_bth)
         finally:
             self.capture.paused = False

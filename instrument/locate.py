@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .capture import hidden_states
+from .capture import hidden_states, refuse_compiled
 from .live import LinearHead, OnlySlice, ReplayedHead, restore
 
 Head = LinearHead | ReplayedHead
@@ -39,9 +39,11 @@ def locate(model: nn.Module, read_point: nn.Module | str | None = None, head: An
         head: from hidden states [b, n, h] to logits [b, n, v]: a module, its name, or any function.
 
     Raises:
-        ValueError: nothing to read was found, or only one of the two was given.
+        ValueError: nothing to read was found, only one of the two was given, or the model or a wrapper of it is
+            compiled.
         LookupError: the model has no module of that name.
     """
+    refuse_compiled(model)
     if (read_point is None) != (head is None):
         given, missing = ("read_point", "head") if head is None else ("head", "read_point")
         raise ValueError(f"{given}= was given without {missing}=: a read point and the head behind it go together")
@@ -113,18 +115,22 @@ def recognise_head(causal: nn.Module, base: nn.Module, embeddings: nn.Module, ou
         if type(embeddings) is nn.Linear and embeddings.out_features == vocabulary:
             if all(same(z, embeddings(h)) for z, h in zip(logits, trials)):
                 return LinearHead(embeddings)
-            middle = vocabulary // 2
-            parts = [torch.cat([sliced(run, embeddings, h, 0, middle), sliced(run, embeddings, h, middle, vocabulary)], -1)
-                     for h in trials]  # fmt: skip
-            if all(same(z, p) for z, p in zip(logits, parts)):
+            if all(same(z, halves(run, embeddings, h, vocabulary)) for z, h in zip(logits, trials)):
                 return ReplayedHead(run, vocabulary, embeddings)
     return ReplayedHead(run, vocabulary, None)
 
 
-def sliced(run: Callable[[Tensor], Tensor], matrix: nn.Linear, hidden_1nh: Tensor, start: int, stop: int) -> Tensor:
-    """Logits of a slice of the vocabulary."""
-    with OnlySlice(matrix, start, stop):
-        return run(hidden_1nh)
+def halves(run: Callable[[Tensor], Tensor], matrix: nn.Linear, hidden_1nh: Tensor, vocabulary: int) -> Tensor:
+    """Logits put together from two slices of the vocabulary; empty where the head cannot be run on a slice."""
+    parts = []
+    for start, stop in ((0, vocabulary // 2), (vocabulary // 2, vocabulary)):
+        with OnlySlice(matrix, start, stop):
+            try:
+                parts.append(run(hidden_1nh))
+            # What is behind the matrix counts on the whole vocabulary: a bias, a mask of some ids.
+            except (IndexError, RuntimeError):
+                return hidden_1nh[:0]
+    return torch.cat(parts, -1)
 
 
 def same(a: Tensor, b: Tensor) -> bool:

@@ -72,14 +72,15 @@ def candidates(window: Window) -> list[Candidate]:
     """Every form that the ledger of a window allows, the token mean first."""
     m = window.micro_batches
     a = aggregation
-    single = [
-        Candidate("token mean", "1/N", a.token_mean),
-        Candidate("sum over tokens, never divided", "1", a.token_sum),
+    mean = Candidate("token mean", "1/N", a.token_mean)
+    others = [
         Candidate("per-sequence mean", "1/(S n_b)", a.per_sequence_mean),
+        Candidate("sum over tokens, never divided", "1", a.token_sum),
     ]
     if m == 1:
-        return single
-    return single + [
+        return [mean, *others]
+    return [
+        mean,
         Candidate(f"mean of micro-batch means, M = {m}", "1/(M n_m)", a.mean_of_micro_batch_means),
         Candidate(f"sum of micro-batch means, M = {m} times too large", "1/n_m", a.sum_of_micro_batch_means),
         Candidate(f"micro-batch means weighted by their rows, M = {m}", "B_m/(B n_m)", a.weighted_by_rows),
@@ -102,6 +103,7 @@ def candidates(window: Window) -> list[Candidate]:
             )
             for k in range(m + 1, 2 * m + 1)
         ),
+        *others,
     ]
 
 
@@ -158,7 +160,11 @@ def judge(record: Record, window: Window) -> Verdict:
             f"({nearest.candidate.equation}), off by up to {nearest.deviation:.3g} of a token-mean weight"
         )
     elif nearest.candidate.name != "token mean":
-        faults.append(f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation})")
+        low, high = spread(window, of)
+        faults.append(
+            f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation}), not the token mean: "
+            f"targets weigh {low:.4g} to {high:.4g} times 1/N"
+        )
     faults += elsewhere(record, window, n)
     return Verdict(
         nearest.candidate.name if good else None,
@@ -168,6 +174,13 @@ def judge(record: Record, window: Window) -> Verdict:
         tuple(faults),
         tuple(remarks(window, n)),
     )
+
+
+def spread(window: Window, of: str) -> tuple[float, float]:
+    """Smallest and largest weight of a target, times N."""
+    n = sum(sum(counts) for counts in window.counts(of))
+    weights = np.concatenate([(row.weight + row.uniform)[getattr(row, of)] for row in window.rows])
+    return float(np.nanmin(weights)) * n, float(np.nanmax(weights)) * n
 
 
 def elsewhere_in_tokens(window: Window) -> list[str]:

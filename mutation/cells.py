@@ -64,6 +64,14 @@ class Ran:
     harness: str = ""
     log: str = ""
 
+    def take(self, other: "Ran") -> None:
+        """Add what another job of the same part brought back."""
+        self.cells.update(other.cells)
+        self.modules |= other.modules
+        self.stale = self.stale or other.stale
+        self.harness = self.harness or other.harness
+        self.log = self.log or other.log
+
     def kinds(self) -> dict[str, str]:
         """Kind of each test that ran."""
         return {test: cell.kind for test, cell in self.cells.items()}

@@ -33,7 +33,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
         report = yield
-        self.properties = {name: value for name, value in item.user_properties}
+        self.properties = dict(item.user_properties)
         if report.skipped and self.kind == "pass":
             self.kind = "skipped"
         # What a test's body said stands, whatever its teardown then stumbles over.

@@ -23,11 +23,11 @@ class Pool:
         items: the collected tests, by node id.
         root: folder of the project under test.
         workers: children at a time.
-        limits: seconds that a test may take; a test that is not listed may take `patience`.
+        limits: seconds that a test may take; one that is not listed gets two minutes.
     """
 
-    def __init__(self, items: Mapping[str, pytest.Item], root: Path, workers: int, patience: float) -> None:
-        self.items, self.root, self.workers, self.patience = items, root, workers, patience
+    def __init__(self, items: Mapping[str, pytest.Item], root: Path, workers: int) -> None:
+        self.items, self.root, self.workers = items, root, workers
         self.limits: dict[str, float] = {}
         self.live: list[Worker] = []
 
@@ -56,7 +56,7 @@ class Pool:
 
     def limit(self, test: str) -> float:
         """Seconds until a test is given up; the empty name stands for the time between two tests."""
-        return self.limits.get(test, self.patience)
+        return self.limits.get(test, 120.0)
 
     def wait(self, watch: Watch) -> list[Ran]:
         """Wait a moment for events; return the jobs that are through."""

@@ -57,7 +57,7 @@ def compares(module: str) -> bool:
 def describe(error: BaseException, root: Path) -> Raised:
     """Read off an exception what the rule needs; `root` is the folder of the project under test."""
     names = tuple(cls.__name__ for cls in type(error).__mro__)
-    members = ()
+    members: tuple[Raised, ...] = ()
     if isinstance(error, BaseExceptionGroup):
         members = tuple(describe(member, root) for member in error.exceptions)
     at = error.__traceback__

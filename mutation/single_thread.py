@@ -19,7 +19,7 @@ def refuse_threads() -> None:
     """Check that a fork is safe now.
 
     Raises:
-        RuntimeError: this process has a second thread, other than the one of pyarrow's allocator, which waits on nothing.
+        RuntimeError: this process has a second thread, other than that of pyarrow's allocator, which is harmless.
     """
     names = [
         (task / "comm").read_text().strip()

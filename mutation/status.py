@@ -102,6 +102,8 @@ def effect_of(kinds: Mapping[str, str]) -> Effect:
     return Effect.MATCHED if set(kinds.values()) == {"pass"} else Effect.MISMATCHED
 
 
-def accepted(status: Status, effect: Effect) -> bool:
-    """Whether the campaign may pass: killed and understood, or declared to be without effect and so found."""
-    return status is Status.EQUIVALENT or (status is Status.KILLED and effect is Effect.MATCHED)
+def accepted(status: Status, effect: Effect, equivalent: bool) -> bool:
+    """Whether the campaign may pass: killed and understood; or, where declared equivalent, found to be just that."""
+    if equivalent:
+        return status is Status.EQUIVALENT
+    return status is Status.KILLED and effect is Effect.MATCHED

@@ -1,10 +1,8 @@
 """The warm parent: import and collect the suite once, and never run a test of it."""
 
 import contextlib
-import io
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TextIO, TypeVar
 
@@ -51,7 +49,9 @@ def with_collected(paths: Sequence[str], log: TextIO, call: Callable[[pytest.Ses
     os.environ["HYPOTHESIS_PROFILE"] = "mutation"
     use_one_thread()
     plugin = InsteadOfRunning(call)
-    off = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "faulthandler", "unraisableexception", "threadexception")]
+    off = [
+        f"-pno:{name}" for name in ("cacheprovider", "xdist", "faulthandler", "unraisableexception", "threadexception")
+    ]
     with printed_to(log):
         # The session of pytest lives as long as this call.
         pytest.main(["-s", "-q", *off, "-m", "not gpu and not slow and not spawn", *paths], plugins=[plugin])
@@ -60,3 +60,22 @@ def with_collected(paths: Sequence[str], log: TextIO, call: Callable[[pytest.Ses
     if not plugin.results:
         raise RuntimeError(f"the suite could not be collected ({plugin.broken or list(paths)}): the run is void")
     return plugin.results[0]
+
+
+@contextlib.contextmanager
+def printed_to(log: TextIO) -> Iterator[None]:
+    """Send the standard output and the standard error of this process, of C code too, to a file."""
+    kept = os.dup(1), os.dup(2)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(kept[0], 1)
+        os.dup2(kept[1], 2)
+        os.close(kept[0])
+        os.close(kept[1])

@@ -1,7 +1,10 @@
-"""What a child has switched on around its tests: a fault, counters on every seam, or nothing."""
+"""What a child has switched on around its tests: a fault, counters on its seams, or nothing."""
 
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import pytest
 
 from faults import Fault, counted, planted
 from mutation.cells import Counts
@@ -19,6 +22,19 @@ def seams_counted(seams: Iterable[str]) -> Iterator[Counts]:
     """No fault, and the calls of every seam so far."""
     with counted(seams) as counts:
         yield lambda: counts
+
+
+@contextmanager
+def one_example(seams: Iterable[str], test: pytest.Item) -> Iterator[Counts]:
+    """As `seams_counted`, and a Hypothesis test stops after its first example."""
+    hypothesis = sys.modules.get("hypothesis")
+    function = getattr(test, "obj", None)
+    if hypothesis is not None and hypothesis.is_hypothesis_test(function):
+        # A test that says for itself how many it wants cannot be asked again.
+        with suppress(hypothesis.errors.InvalidArgument):
+            hypothesis.settings(max_examples=1)(getattr(function, "__func__", function))
+    with seams_counted(seams) as counts:
+        yield counts
 
 
 @contextmanager

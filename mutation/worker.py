@@ -23,13 +23,14 @@ class Worker:
     Attributes:
         running: the test that has started and not ended.
         deadline: of the running test, or of the time between two tests; on the monotonic clock.
+        last_words: what unwound the child in the middle of a test.
         done: the child has said that it is through.
     """
 
     def __init__(self, ran: Ran, items: Sequence[pytest.Item], root: Path, limit: Callable[[str], float]) -> None:
         refuse_threads()
         self.ran, self.limit = ran, limit
-        self.running, self.done, self.buffer = "", False, b""
+        self.running, self.last_words, self.done, self.buffer = "", "", False, b""
         self.deadline = time.monotonic() + limit("")
         self.scratch = Path(tempfile.mkdtemp(prefix="planted-"))
         self.pipe, far_end = os.pipe()
@@ -73,6 +74,8 @@ class Worker:
             self.ran.modules.update(event["modules"])
         elif kind == "stale":
             self.ran.stale = event["message"]
+        elif self.running:
+            self.last_words = event["message"]
         else:
             self.ran.harness = event["message"]
         return ""
@@ -93,7 +96,11 @@ class Worker:
         os.close(self.pipe)
         test = self.running
         if test:
-            message = f"still running after {self.limit(test):.0f} s" if late else f"the process ended with {status}"
+            message = (
+                f"still running after {self.limit(test):.0f} s"
+                if late
+                else self.last_words or f"the process ended with {status}"
+            )
             self.ran.cells[test] = Cell("timeout" if late else "crash", message)
         elif not self.done and not self.ran.harness:
             what = "hung" if late else f"ended with {status}"

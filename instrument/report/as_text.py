@@ -23,20 +23,21 @@ def table(record: Record, verdicts: Sequence[Verdict]) -> str:
     console = Console(file=out, width=120, color_system=None, highlight=False)
     for number, (window, verdict) in enumerate(zip(record.windows, verdicts)):
         title = f"window {number}: " if len(record.windows) > 1 else ""
-        console.print(title + headline(verdict), markup=False)
+        console.print(title + headline(verdict), markup=False, soft_wrap=True)
         for remark in (*verdict.faults[1:], *verdict.remarks):
-            console.print(f"  {remark}", markup=False)
+            console.print(f"  {remark}", markup=False, soft_wrap=True)
         console.print(rows_of(window))
         console.print(
             f"{window.targets()} targets in {len(window.rows)} rows and {window.micro_batches} micro-batches; "
             f"{window.reached} of {window.trainable} trainable parameters reached; "
             f"loss {window.objective():.6g}; read at {record.where} ({record.instrument})",
             markup=False,
+            soft_wrap=True,
         )
     for name, value in record.changes.items():
-        console.print(f"changed from the default: {name} = {value}", markup=False)
+        console.print(f"changed from the default: {name} = {value}", markup=False, soft_wrap=True)
     for note in record.notes:
-        console.print(note, markup=False)
+        console.print(note, markup=False, soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

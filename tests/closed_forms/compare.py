@@ -2,7 +2,8 @@
 
 import numpy as np
 
-# The forms make at most four roundings of 1.2e-16 each; weights of different forms differ by more than 1e-3 on the drawn counts.
+# A form makes at most four roundings of 1.2e-16, and so does its partner. On the drawn counts a fault is off by more
+# than 1e-3: no draw has 1000 targets.
 RTOL = 1e-14
 
 

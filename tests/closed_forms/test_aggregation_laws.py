@@ -5,8 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms.aggregation import carried_over, first_micro_batches_only, per_rank_mean, repeated_samples, scaled
-from closed_forms.aggregation import per_rank_mean_of_micro_batch_means, short_window, targets_dropped, token_mean
+from closed_forms.aggregation import (
+    carried_over,
+    first_micro_batches_only,
+    per_rank_mean,
+    per_rank_mean_of_micro_batch_means,
+    repeated_samples,
+    scaled,
+    short_window,
+    targets_dropped,
+    token_mean,
+)
 from tests.closed_forms.compare import assert_weights, total
 from tests.closed_forms.forms import ALL, BY_MICRO_BATCH, SUMS
 from tests.closed_forms.strategies import full_windows, ranks, windows
@@ -126,6 +135,12 @@ def test_dropped_targets_weigh_zero_and_no_other(window, data):
 @given(windows, st.floats(-100, 100, allow_subnormal=False))
 def test_scaling_scales_the_sum(window, factor):
     assert total(scaled(token_mean(window), factor)) == pytest.approx(factor, rel=1e-12)
+
+
+def test_scaled_whole_numbers_become_float64():
+    [row] = scaled([np.array([1, 2])], 3)
+
+    assert (row.dtype, row.tolist()) == (np.float64, [3.0, 6.0])
 
 
 @pytest.mark.parametrize("name", BY_MICRO_BATCH)

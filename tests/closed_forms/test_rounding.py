@@ -62,6 +62,13 @@ def test_tolerance_has_the_shape_of_the_amplification(shape):
     assert (type(tolerance), tolerance.dtype, tolerance.shape) == (np.ndarray, np.float64, shape)
 
 
+def test_half_precision_amplification_does_not_overflow():
+    large = np.array([60000], dtype=np.float16)
+
+    expected = weight_tolerance(8, "float32", "float32", [60000])
+    np.testing.assert_array_equal(weight_tolerance(8, "float32", "float32", large), expected)
+
+
 @given(seeds, vocabularies, hidden_sizes, spreads, commons, margins, st.sampled_from([*DTYPES]), st.booleans())
 @example(0, 400, 16, 0, 10, 10, "float64", False)
 def test_rounding_stays_inside_the_tolerance(seed, vocab, hidden, spread, common, margin, work, exact_unit):

@@ -49,10 +49,10 @@ def trainer_tail_without_count():
 
     def step(model, rows):
         model.accepts_loss_kwargs = False
-        logged.extend(run_trainer(model, rows, micro_batch=1, accumulation=3))
+        logged.extend(run_trainer(model, rows, micro_batch=2, accumulation=3))
 
-    report = xray(step, [4, 7, 12, 3, 9])
-    windows = [[[3], [6], [11]], [[2], [8]]]
+    report = xray(step, [4, 7, 12, 3, 5, 9, 6, 2, 8])
+    windows = [[[3, 6], [11, 2], [4, 8]], [[5, 1], [7]]]
     return Run(report, [{"window": window, "accumulation": 3} for window in windows], logged)
 
 

@@ -1,0 +1,101 @@
+"""Every fault shows its own closed form in a real loop, and nothing else does."""
+
+import functools
+import inspect
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from faults import CATALOGUE, planted
+from tests.faults.scenarios import SCENARIOS
+
+every_fault = pytest.mark.parametrize("name", CATALOGUE)
+
+# Measured: at most 1.2e-7, which is the rounding of the float32 loss; the mildest effect is 0.16 off its clean form.
+RTOL = 1e-5
+
+
+@functools.cache
+def clean_run(scenario):
+    return SCENARIOS[scenario]()
+
+
+@functools.cache
+def broken_run(name):
+    """The run with the fault on, and the calls of its seam."""
+    with planted(CATALOGUE[name]) as hits:
+        run = SCENARIOS[CATALOGUE[name].visible]()
+    return run, hits.count
+
+
+def weights_of(run):
+    """Weights of all targets, window by window; rows that stayed from earlier windows come first, as they ran first."""
+    rows = [row for window in run.report.windows for row in window.carried + window.by_micro_batch()]
+    return np.concatenate([row.weight for row in rows])
+
+
+def log_of(run):
+    """Logged loss over the objective that was differentiated, window by window."""
+    return np.array([log / window.objective() for log, window in zip(run.logged, run.report.windows, strict=True)])
+
+
+def evaluated(form, run):
+    """A closed form, named "module:name", on what it needs to know of each window."""
+    module, _, name = form.partition(":")
+    function = getattr(import_module(module), name)
+    needed = inspect.signature(function).parameters
+    values = [function(**{name: known[name] for name in needed}) for known in run.arguments]
+    return np.concatenate([np.ravel(value) if isinstance(value, float) else np.concatenate(value) for value in values])
+
+
+READ = {"weights": weights_of, "log": log_of}
+CLEAN = {"weights": "closed_forms.aggregation:token_mean", "log": "closed_forms.logged:equal"}
+
+
+def clean_form(fault):
+    return fault.clean or CLEAN[fault.quantity]
+
+
+@every_fault
+def test_effect_differs_from_the_clean_form_on_these_rows(name):
+    fault = CATALOGUE[name]
+    run = clean_run(fault.visible)
+
+    effect, clean = evaluated(fault.effect, run), evaluated(clean_form(fault), run)
+    assert effect.shape != clean.shape or np.max(np.abs(effect / clean - 1)) > 0.05
+
+
+@every_fault
+def test_run_without_the_fault_is_clean(name):
+    fault = CATALOGUE[name]
+    run = clean_run(fault.visible)
+
+    np.testing.assert_allclose(READ[fault.quantity](run), evaluated(clean_form(fault), run), rtol=RTOL, atol=0)
+
+
+@every_fault
+def test_run_with_the_fault_shows_exactly_its_effect(name):
+    fault = CATALOGUE[name]
+    run, _ = broken_run(name)
+
+    np.testing.assert_allclose(READ[fault.quantity](run), evaluated(fault.effect, run), rtol=RTOL, atol=0)
+
+
+@every_fault
+def test_run_reaches_the_seam(name):
+    _, calls = broken_run(name)
+
+    assert calls > 0
+
+
+@pytest.mark.parametrize("name", [name for name, fault in CATALOGUE.items() if fault.quantity == "log"])
+def test_a_fault_of_the_log_leaves_the_weights_alone(name):
+    run, _ = broken_run(name)
+
+    np.testing.assert_allclose(weights_of(run), evaluated(CLEAN["weights"], run), rtol=RTOL, atol=0)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_scenario_shows_a_fault(name):
+    assert name in {fault.visible for fault in CATALOGUE.values()}

@@ -1,0 +1,107 @@
+"""One fault for each status that a campaign can give."""
+
+import ctypes
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from faults import Fault
+
+HERE = Path(__file__).parent
+
+
+def off_by_one(original):
+    return lambda x: original(x) + 1
+
+
+def the_same(original):
+    return lambda x: original(x)
+
+
+def type_error(original):
+    return lambda x: original(x) + "1"
+
+
+def hang(original):
+    def wait(x):
+        while True:
+            time.sleep(1)
+
+    return wait
+
+
+def segfault(original):
+    return lambda x: ctypes.string_at(0)
+
+
+def leave(original):
+    return lambda x: os._exit(3)
+
+
+def interrupt(original):
+    def stop(x):
+        raise KeyboardInterrupt
+
+    return stop
+
+
+def wrong_once(original):
+    def wrong_at_first(x):
+        seen = HERE / "seen"
+        if seen.exists():
+            return original(x)
+        seen.touch()
+        return original(x) + 1
+
+    return wrong_at_first
+
+
+def no_patch(original):
+    raise OSError("the patch itself fails")
+
+
+def leave_a_process(original):
+    def start(x):
+        left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        with (HERE / "left").open("a") as file:
+            file.write(f"{left.pid}\n")
+        return original(x) + 1
+
+    return start
+
+
+def fault(seam, patch):
+    return Fault(
+        library="toy",
+        seam=f"toy:{seam}",
+        source="https://example.org",
+        year=2026,
+        mechanism="None.",
+        effect="toy:none",
+        quantity="weights",
+        visible="toy",
+        patch=patch,
+    )
+
+
+PATCHES = {
+    "wrong": off_by_one,
+    "harmless": the_same,
+    "excused": the_same,
+    "denied": off_by_one,
+    "unmeasured": off_by_one,
+    "measured_only": off_by_one,
+    "raises": type_error,
+    "hangs": hang,
+    "segfaults": segfault,
+    "exits": leave,
+    "interrupts": interrupt,
+    "unreached": off_by_one,
+    "once": wrong_once,
+    "unplantable": no_patch,
+    "litters": leave_a_process,
+    "cached": off_by_one,
+    "moved": off_by_one,
+}
+FAULTS = {name: fault(name, patch) for name, patch in PATCHES.items()}

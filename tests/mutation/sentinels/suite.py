@@ -1,0 +1,39 @@
+"""The tests that must notice, and tests that stand behind one that takes its process down."""
+
+import functools
+
+import pytest
+import toy
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["wrong", "harmless", "excused", "denied", "unmeasured", "raises", "once", "unplantable", "litters"],
+)
+def test_adds_one(name):
+    assert getattr(toy, name)(1) == 2
+
+
+@pytest.mark.parametrize("name", ["segfaults", "exits", "interrupts"])
+@pytest.mark.parametrize("turn", [1, 2])
+def test_may_lose_its_process(name, turn):
+    assert getattr(toy, name)(turn) == turn + 1
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_may_hang(turn):
+    assert toy.hangs(turn) == turn + 1
+
+
+def test_enters_without_looking():
+    toy.measured_only(1)
+
+
+@functools.cache
+def kept():
+    return toy.cached(1)
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_shares_a_cache(turn):
+    assert kept() == 2

@@ -1,0 +1,158 @@
+"""A campaign over faults whose verdict is known: each status, and nothing left behind."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NAMES = {"suite.py": "test_toy.py", "effects.py": "test_effects.py"}
+
+pytestmark = pytest.mark.spawn
+
+
+def lay_out(folder):
+    """Copy the sentinels into a project of their own."""
+    for file in (Path(__file__).parent / "sentinels").glob("*.py"):
+        shutil.copy(file, folder / NAMES.get(file.name, file.name))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return folder
+
+
+def campaign(folder, *arguments):
+    """Run the campaign in a fresh process."""
+    return subprocess.run(
+        [sys.executable, "campaign.py", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module", params=["first", "matrix"])
+def project(request, tmp_path_factory):
+    """A project after its campaign."""
+    folder = lay_out(tmp_path_factory.mktemp("sentinels"))
+    done = campaign(folder, request.param)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def verdicts(project):
+    return json.loads((project / "out" / "summary.json").read_text())["faults"]
+
+
+@pytest.fixture
+def cells(project):
+    return [json.loads(line) for line in (project / "out" / "cells.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("wrong", "killed"),
+        ("denied", "killed"),
+        ("unmeasured", "killed"),
+        ("litters", "killed"),
+        ("cached", "killed"),
+        ("harmless", "survived"),
+        ("measured_only", "survived"),
+        ("excused", "equivalent"),
+        ("unreached", "not reached"),
+        ("raises", "error only"),
+        ("segfaults", "crash only"),
+        ("exits", "crash only"),
+        ("interrupts", "crash only"),
+        ("hangs", "timeout only"),
+        ("once", "flaky"),
+        ("moved", "stale"),
+        ("unplantable", "harness"),
+    ],
+)
+def test_each_sentinel_gets_its_status(verdicts, name, status):
+    assert status == verdicts[name]["status"]
+
+
+@pytest.mark.parametrize(
+    ("name", "effect"), [("wrong", "matched"), ("denied", "mismatched"), ("unmeasured", "missing")]
+)
+def test_the_effect_is_judged_apart(verdicts, name, effect):
+    assert effect == verdicts[name]["effect"]
+
+
+def test_only_killed_and_matched_or_equivalent_is_accepted(verdicts):
+    accepted = {name for name, verdict in verdicts.items() if verdict["accepted"]}
+
+    assert {"wrong", "litters", "cached", "excused"} == accepted
+
+
+def test_a_kill_names_its_test(verdicts):
+    assert ["test_toy.py::test_adds_one[wrong]"] == verdicts["wrong"]["killers"]
+
+
+def test_tests_behind_a_lost_process_still_run(cells):
+    ran = [cell["test"] for cell in cells if cell["fault"] == "exits" and cell["part"] == "first"]
+
+    assert [
+        "test_toy.py::test_may_lose_its_process[1-exits]",
+        "test_toy.py::test_may_lose_its_process[2-exits]",
+    ] == sorted(ran)
+
+
+def test_hanging_twice_is_enough(cells):
+    ran = [cell["kind"] for cell in cells if cell["fault"] == "hangs" and cell["part"] == "first"]
+
+    assert ["timeout", "timeout"] == ran
+
+
+def test_what_a_test_recorded_is_kept(cells):
+    recorded = [cell["properties"] for cell in cells if cell["fault"] == "wrong" and cell["part"] == "effect"]
+
+    assert [{"measured": 3}] == recorded
+
+
+def test_a_test_that_would_find_a_full_cache_reaches_the_seam(cells):
+    entered = [cell["test"] for cell in cells if cell["fault"] == "baseline" and "toy:cached" in cell["hits"]]
+
+    assert ["test_toy.py::test_shares_a_cache[1]", "test_toy.py::test_shares_a_cache[2]"] == sorted(entered)
+
+
+def test_no_process_is_left(project):
+    left = [int(line) for line in (project / "left").read_text().split()]
+
+    assert left
+    assert not [pid for pid in left if Path(f"/proc/{pid}").exists()]
+
+
+def test_nothing_is_written_beside_the_output_folder(project):
+    sentinels = {"seen", "left"}
+    kept = {file.name for file in project.iterdir()} - {"__pycache__", ".hypothesis", "out"} - sentinels
+
+    assert {"campaign.py", "planted_faults.py", "pytest.ini", "test_effects.py", "test_toy.py", "toy.py"} == kept
+    assert {"cells.jsonl", "parent.log", "summary.json"} == {file.name for file in (project / "out").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("addition", "reason"),
+    [
+        ("def test_is_red(): assert toy.wrong(1) == 3", "test_is_red"),
+        ("import no_such_module", "could not be collected"),
+        ("import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()", "one thread"),
+    ],
+)
+def test_a_campaign_that_proves_nothing_is_void(tmp_path, addition, reason):
+    suite = lay_out(tmp_path) / "test_toy.py"
+    suite.write_text(suite.read_text() + "\n\n" + addition + "\n")
+
+    done = campaign(tmp_path)
+
+    assert done.returncode == 1
+    assert "void" in done.stderr
+    assert reason in done.stderr
