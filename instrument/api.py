@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from torch import nn
 
 from . import live_record, locate, probe, probe_record, verdict
-from .record import Floats, Record, Row, Window
+from .record import Bools, Floats, Record, Row, Window
 from .report import as_json, as_text
 
 
@@ -42,9 +43,10 @@ class Report:
 
     @property
     def verdicts(self) -> list[verdict.Verdict]:
-        """One verdict per window."""
+        """One verdict per window; the last one also tells of rows that ran in none."""
         self._refuse_when_empty()
-        return [verdict.judge(self.record, window) for window in self.windows]
+        found = [verdict.judge(self.record, window) for window in self.windows]
+        return [*found[:-1], replace(found[-1], faults=(*found[-1].faults, *verdict.missing(self.record)))]
 
     @property
     def ok(self) -> bool:
@@ -60,40 +62,31 @@ class Report:
         Raises:
             ValueError: another number of rows, or of targets in a row.
         """
-        deviation, expected = 0.0, list(expected)
-        if len(expected) != len(self.rows):
-            raise ValueError(f"expected holds {len(expected)} rows but {len(self.rows)} were measured: give one per row")
-        values = iter(expected)
-        for window in self.windows:
-            for number, row in enumerate(window.rows):
-                value = np.asarray(next(values), dtype=np.float64)
-                weight = row.weight[row.intended]
-                if value.shape != weight.shape:
-                    raise ValueError(
-                        f"expected[{number}] holds {value.size} weights but the row has {weight.size} targets: "
-                        "give one weight for each scored target"
-                    )
-                miss = np.abs(weight - value) * window.targets()
-                if np.isnan(miss).any():
-                    raise ValueError(
-                        f"row {number} has targets that cannot be read: the model is certain of them, so they have no "
-                        "gradient; watch an earlier state of the model"
-                    )
-                deviation = max(deviation, float(np.max(miss, initial=0.0)))
-        return deviation
+        return float(np.max(self._misses(expected)[0], initial=0.0))
 
     def assert_weights(self, expected: Sequence[Sequence[float]], tol: float | None = None) -> None:
-        """Fail unless every weight is as expected, and no unlabelled token and no padding has a gradient.
+        """Fail unless every weight is as expected and the gradient holds nothing else.
+
+        Nothing else: no unlabelled token, no padding and no row that did not run has a gradient; some parameter has
+        one; and every row ran.
 
         Args:
             expected: [row][n] as in deviation_from.
-            tol: largest |w - expected| * N allowed; what rounding explains when left out.
+            tol: largest |w - expected| * N allowed; what rounding explains of each target when left out.
+
+        Raises:
+            ValueError: as deviation_from, and without tol when rounding explains any weight of some target.
         """
-        deviation = self.deviation_from(expected)
-        allowed = self.rounding() * self._largest(expected) if tol is None else tol
-        if not deviation <= allowed:
-            raise AssertionError(f"weights are off by {deviation:.3g} of a token mean, {allowed:.3g} allowed\n{self}")
-        stray = [f for w in self.windows for f in verdict.elsewhere_in_tokens(w)]
+        miss, allowed = self._misses(expected)
+        allowed = allowed if tol is None else np.full(miss.shape, tol)
+        refuse_unreadable(np.isnan(allowed))
+        off = miss > allowed
+        if off.any():
+            worst = int(np.argmax(np.where(off, miss, 0)))
+            raise AssertionError(
+                f"weights are off by {miss[worst]:.3g} of a token mean, {allowed[worst]:.3g} allowed\n{self}"
+            )
+        stray = [f for w in self.windows for f in verdict.elsewhere_in_gradient(w)] + verdict.missing(self.record)
         if stray:
             raise AssertionError(f"{'; '.join(stray)}\n{self}")
 
@@ -109,19 +102,32 @@ class Report:
         """Fail unless each target's gradient is its own cross-entropy gradient times a number, whatever the number.
 
         Args:
-            tol: largest remainder allowed, as a share of the weight; what rounding explains when left out.
+            tol: largest remainder allowed, as a share of the weight; what rounding explains of each target when left out.
+
+        Raises:
+            ValueError: a target cannot be read, or without tol when rounding explains any weight of some target.
         """
-        worst = 0.0
-        allowed = self.rounding() if tol is None else tol
-        for row in self.rows:
-            left = row.remainder + np.abs(row.uniform)
-            heavy = np.abs(row.weight) > 0
-            worst = max(worst, float(np.max(left[heavy] / np.abs(row.weight[heavy]), initial=0.0)))
-            worst = max(worst, float("inf") if np.any(left[~heavy] > 0) else 0.0)
-        if not worst <= allowed:
+        self._refuse_when_empty()
+        left, weight, rounding = (
+            np.concatenate(values)
+            for values in zip(
+                *(
+                    (r.remainder + np.abs(r.uniform), np.abs(r.weight), verdict.tolerance(self.record, r, w.micro_batches))
+                    for w in self.windows
+                    for r in w.rows
+                )
+            )
+        )
+        left, weight, rounding = (values[(left != 0) | (weight != 0)] for values in (left, weight, rounding))
+        allowed = rounding if tol is None else np.full(weight.shape, tol)
+        refuse_unreadable(np.isnan(weight) | np.isnan(allowed))
+        off = left > allowed * weight
+        if off.any():
+            worst = int(np.argmax(np.where(off, left - allowed * weight, -np.inf)))
+            share = left[worst] / weight[worst] if weight[worst] else np.inf
             raise AssertionError(
-                f"a share of {worst:.3g} of a target's gradient is not its own cross-entropy gradient, "
-                f"{allowed:.3g} allowed\n{self}"
+                f"a share of {share:.3g} of a target's gradient is not its own cross-entropy gradient, "
+                f"{allowed[worst]:.3g} allowed\n{self}"
             )
 
     def rounding(self) -> float:
@@ -147,19 +153,40 @@ class Report:
     def __str__(self) -> str:
         return self.table()
 
-    def _largest(self, expected: Sequence[Sequence[float]]) -> float:
-        values = iter(expected)
-        return max(
-            float(np.max(np.abs(np.asarray(next(values), dtype=np.float64)), initial=0.0)) * window.targets()
-            for window in self.windows
-            for _ in window.rows
-        )
+    def _misses(self, expected: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
+        """[all targets] |w - expected| * N, and how much of that rounding explains; nan where it explains any weight."""
+        expected, misses, allowed = list(expected), [], []
+        if len(expected) != len(self.rows):
+            raise ValueError(f"expected holds {len(expected)} rows but {len(self.rows)} were measured: give one per row")
+        measured = [(window, row) for window in self.windows for row in window.rows]
+        for number, ((window, row), values) in enumerate(zip(measured, expected)):
+            value, weight = np.asarray(values, dtype=np.float64), row.weight[row.intended]
+            if value.shape != weight.shape:
+                raise ValueError(
+                    f"expected[{number}] holds {value.size} weights but the row has {weight.size} targets: "
+                    "give one weight for each scored target"
+                )
+            rounding = verdict.tolerance(self.record, row, window.micro_batches)[row.intended]
+            misses.append(np.abs(weight - value) * window.targets())
+            allowed.append(rounding * np.abs(value) * window.targets())
+        miss = np.concatenate(misses)
+        refuse_unreadable(np.isnan(miss))
+        return miss, np.concatenate(allowed)
 
     def _refuse_when_empty(self) -> None:
         if not self.windows:
             raise RuntimeError(
                 "no window was measured yet: read the report after the watched block, or after an optimizer step in it"
             )
+
+
+def refuse_unreadable(unreadable: Bools) -> None:
+    """Raise when a comparison would rest on weights that nobody knows."""
+    if unreadable.any():
+        raise ValueError(
+            f"{int(unreadable.sum())} of {unreadable.size} targets cannot be read: rounding explains any weight, as where "
+            "the model is certain of the target; watch an earlier state of the model, or one in a wider dtype"
+        )
 
 
 def xray(

@@ -10,7 +10,7 @@ from torch import Tensor
 from .capture import Capture, CapturedWindow, Forward, hidden_states
 from .live import LiveReading, read_live
 from .locate import Head, Place
-from .record import Record, Row, Window
+from .record import Record, Row, Window, padding_share, refuse_unscored
 
 
 class LiveRecorder:
@@ -41,21 +41,24 @@ class LiveRecorder:
         order = sorted({a.backward for a in window.arrivals})
         for arrival in window.arrivals:
             rows += split_rows(arrival.reading, order.index(arrival.backward))
-        padding = max(float(a.reading["padding"]) for a in window.arrivals)
-        self.record.windows.append(
-            Window(rows, [], len(order), len(window.arrivals), window.stepped, window.reached, window.trainable, padding)
-        )
+        padding = padding_share([(float(a.reading["on_padding"]), float(a.reading["on_tokens"])) for a in window.arrivals])
+        shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
+        measured = Window(rows, [], *shape, padding)
+        refuse_unscored(measured, len(self.record.windows))
+        self.record.windows.append(measured)
 
 
 def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: Tensor) -> dict[str, NDArray[Any]]:
     """Read every position that has a target or a gradient.
 
     Returns:
-        ids, mask, target, scored and each field of LiveReading, [b, t]; padding, a scalar.
+        ids, mask, target, scored and each field of LiveReading, [b, t]; on_padding and on_tokens, the largest
+        |gradient| there.
     """
     ids_bt = forward.input_ids
     next_bt = torch.nn.functional.pad(ids_bt, (0, 1))[:, 1:]
-    size_bt = gradient_bth.abs().amax(-1)
+    # In float64, since numpy has no bfloat16.
+    size_bt = gradient_bth.abs().amax(-1).double()
     mask_bt = torch.ones_like(ids_bt, dtype=torch.bool) if forward.attention_mask is None else forward.attention_mask > 0
     if forward.labels is None:
         target_bt, scored_bt = next_bt, size_bt > 0
@@ -70,9 +73,8 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
         filled = torch.zeros(ids_bt.shape, dtype=torch.float64, device=ids_bt.device)
         filled[active_bt] = values
         whole[name] = filled
-    on_tokens, on_padding = size_bt[mask_bt].max(), size_bt[~mask_bt]
-    largest = on_padding.max() / on_tokens if on_padding.numel() and on_tokens > 0 else torch.zeros(())
-    return {**{name: values.cpu().numpy() for name, values in whole.items()}, "padding": largest.cpu().numpy()}
+    whole["on_padding"], whole["on_tokens"] = (torch.where(at, size_bt, 0).max() for at in (~mask_bt, mask_bt))
+    return {name: values.cpu().numpy() for name, values in whole.items()}
 
 
 def split_rows(read: dict[str, NDArray[Any]], micro_batch: int) -> list[Row]:

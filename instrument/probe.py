@@ -27,7 +27,7 @@ def tracer_rows(lengths: Sequence[int], seed: int = 0, end_with_eos: bool = Fals
     Raises:
         ValueError: no row, or a row without a target.
     """
-    if not lengths:
+    if len(lengths) == 0:
         raise ValueError("lengths=[] holds no row: give the number of tokens of each row, e.g. lengths=[5, 9]")
     short = [(b, n) for b, n in enumerate(lengths) if n < 2]
     if short:
@@ -44,7 +44,7 @@ def tracer_rows(lengths: Sequence[int], seed: int = 0, end_with_eos: bool = Fals
 
 def vocabulary_for(rows: Sequence[Sequence[int]]) -> int:
     """Smallest vocabulary that holds the special tokens and every id of the rows."""
-    return 1 + max(PAD, BOS, EOS, *(max(row) for row in rows))
+    return 1 + max(PAD, BOS, EOS, *(i for row in rows for i in row))
 
 
 def build_probe(vocab_size: int, seed: int = 0, *, hidden_size: int = 64, layers: int = 2) -> LlamaForCausalLM:
@@ -90,10 +90,10 @@ def make_batch(
     pad_id: int = PAD,
     pad_to: int = 0,
 ) -> dict[str, torch.Tensor]:
-    """Pad rows into one batch. A row's first token is no target: nothing of the row comes before it.
+    """Pad rows into one batch, as a language-modelling collator would, but for one label.
 
-    With left padding, a label on the first token would train the padding to predict it; collators that leave it there
-    do that.
+    A row's first token is no target, since nothing of the row comes before it. With left padding its label is taken
+    away: a collator that leaves it there trains the padding to predict it.
 
     Args:
         rows: [b] rows of token ids.
@@ -106,8 +106,10 @@ def make_batch(
         input_ids, labels, attention_mask, each [b, t] of int64.
 
     Raises:
-        ValueError: labels that do not fit the rows, or an unknown padding side.
+        ValueError: no row, labels that do not fit the rows, or an unknown padding side.
     """
+    if len(rows) == 0:
+        raise ValueError("rows=[] holds no row: give the token ids of each row of the batch")
     labels = rows if labels is None else labels
     if [len(row) for row in labels] != [len(row) for row in rows]:
         raise ValueError(
@@ -118,12 +120,15 @@ def make_batch(
         raise ValueError(f"padding_side={padding_side!r}: must be 'left' or 'right'")
     width = max(pad_to, *(len(row) for row in rows))
 
+    if padding_side == "left":
+        labels = [[IGNORED, *row[1:]] if len(row) < width else row for row in labels]
+
     def padded(values: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
         pads = [[fill] * (width - len(row)) for row in values]
         return torch.tensor([p + list(v) if padding_side == "left" else list(v) + p for v, p in zip(values, pads)])
 
     return {
         "input_ids": padded(rows, pad_id),
-        "labels": padded([[IGNORED, *row[1:]] for row in labels], IGNORED),
+        "labels": padded(labels, IGNORED),
         "attention_mask": padded([[1] * len(row) for row in rows], 0),
     }

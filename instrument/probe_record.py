@@ -6,6 +6,7 @@ follow token x and to nothing else, whatever batches, padding or order the loop 
 Letters: p pairs of an input and its target, h hidden size.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from transformers import LlamaForCausalLM
 from . import readout
 from .capture import Capture, CapturedWindow, Forward, hidden_states
 from .probe import IGNORED, PAD
-from .record import Bools, Floats, Record, Row, Window
+from .record import Bools, Floats, Record, Row, Window, padding_share, refuse_unscored
 
 Pair = tuple[int, int]
 
@@ -58,12 +59,14 @@ class ProbeRecorder:
         self.capture = Capture(model, embedding, "the input embeddings", self._take, self._close)
         self._model, self._rows, self._intended = model, [list(r) for r in rows], [list(i) for i in intended]
         self._pairs = pairs_of(self._rows)
+        self._missing = set(range(len(self._rows)))
         self._gradient: Tensor | None = None
         self._hook = embedding.weight.register_post_accumulate_grad_hook(self._keep)
 
     def release(self) -> None:
-        """Take the hook off the embedding's parameter."""
+        """Take the hook off the embedding's parameter, and note which rows never ran."""
         self._hook.remove()
+        self.record.missing = sorted(self._missing)
 
     def _keep(self, parameter: Tensor) -> None:
         # Fires after each backward, so what stays is the accumulated gradient before anybody clips or unscales it.
@@ -94,10 +97,16 @@ class ProbeRecorder:
             on_the_way.index_add_(0, seen.ids.flatten(), seen.gradient.flatten(0, 1))
         by_backward = read_inputs(on_the_way, self._pairs, units)
         order = sorted({a.backward for a in window.arrivals})
-        ran = {}
+        ran: dict[int, tuple[int, Bools]] = {}
         for arrival in window.arrivals:
             for row, b, t in self._find(arrival.reading):
                 ran[row] = (order.index(arrival.backward), labelled(arrival.reading, b, t, len(self._rows[row])))
+        if not ran:
+            raise RuntimeError(
+                f"the model ran in window {len(self.record.windows)}, but on none of the rows that the step was given: "
+                "train on these rows, whole, whatever batches are made of them"
+            )
+        self._missing -= ran.keys()
         rows, carried = [], []
         for r, ids in enumerate(self._rows):
             at = [read[pair] for pair in zip(ids, ids[1:])]
@@ -105,31 +114,41 @@ class ProbeRecorder:
             row = make_row(self._intended[r], scored, ids, micro_batch, at, by_parameter, by_backward, units)
             (rows if r in ran else carried).append(row)
         kept = [r for r in carried if bool(np.any(r.weight != 0))]
-        padding = max(padding_share(a.reading) for a in window.arrivals)
+        padding = padding_share([largest(a.reading) for a in window.arrivals])
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
-        self.record.windows.append(Window(rows, kept, *shape, padding))
+        measured = Window(rows, kept, *shape, padding)
+        refuse_unscored(measured, len(self.record.windows))
+        self.record.windows.append(measured)
 
     def _find(self, seen: Seen) -> list[tuple[int, int, int]]:
-        """Which of our rows starts where in a batch (row, b, t), by its first token: ids are unique as inputs."""
-        first = {row[0]: r for r, row in enumerate(self._rows)}
-        return [(first[i], b, t) for b, ids in enumerate(seen.ids.tolist()) for t, i in enumerate(ids) if i in first]
+        """Which of our rows starts where in a batch (row, b, t), by its first pair, which occurs nowhere else."""
+        first = {tuple(row[:2]): r for r, row in enumerate(self._rows)}
+        at = [(pair, b, t) for b, ids in enumerate(seen.ids.tolist()) for t, pair in enumerate(zip(ids, ids[1:]))]
+        return [(first[pair], b, t) for pair, b, t in at if pair in first]
 
 
 def pairs_of(rows: Sequence[Sequence[int]]) -> list[Pair]:
     """Every (input, target) pair of the rows, each once.
 
     Raises:
-        ValueError: a pair or a row's first token occurs twice, so that its weight could not be given to one place.
+        ValueError: no row; a row without a target; the padding id as an input, whose embedding takes no gradient; a pair that
+            occurs twice, so that its weight could not be given to one place.
     """
-    firsts = [row[0] for row in rows]
-    pairs = [pair for row in rows for pair in zip(row, row[1:])]
-    for what, things in (("first token", firsts), ("pair of input and target", pairs)):
-        twice = sorted({thing for thing in things if things.count(thing) > 1})
-        if twice:
-            raise ValueError(
-                f"the {what} {twice[0]} occurs {things.count(twice[0])} times in the rows, so one gradient would hold "
-                "both: give each row its own ids (tracer_rows does), or watch a model of your own on these rows"
-            )
+    if not rows:
+        raise ValueError("rows=[] holds no row: give the token ids of each row")
+    short = [(b, len(row)) for b, row in enumerate(rows) if len(row) < 2]
+    if short:
+        raise ValueError(f"rows[{short[0][0]}] holds {short[0][1]} tokens: a row needs at least 2, one input and one target")
+    pairs = [(int(x), int(y)) for row in rows for x, y in zip(row, row[1:])]
+    if any(x == PAD for x, _ in pairs):
+        raise ValueError(f"id {PAD} is an input in the rows, but it is the probe's padding, which trains nothing: use others")
+    counts = Counter(pairs)
+    pair, times = counts.most_common(1)[0]
+    if times > 1:
+        raise ValueError(
+            f"the pair of input and target {pair} occurs {times} times in the rows, so one gradient would hold all: give "
+            "each row its own ids (tracer_rows does), or watch a model of your own on these rows"
+        )
     return pairs
 
 
@@ -147,7 +166,7 @@ def unit_gradients(model: LlamaForCausalLM, pairs: Sequence[Pair]) -> Units:
     inputs, targets = torch.tensor(pairs).T
     embedded = model.get_input_embeddings().weight.detach()[inputs][:, None].requires_grad_(True)
     with torch.enable_grad(), torch.autocast("cpu", enabled=False):
-        logits_pv = type(model).forward(model, inputs_embeds=embedded, use_cache=False).logits[:, 0].double()
+        logits_pv = run_without_checkpoints(model, embedded)[:, 0].double()
         log_p_pv = torch.log_softmax(logits_pv, -1)
         loss_p = -log_p_pv.gather(-1, targets[:, None])[:, 0]
         uniform_p = -log_p_pv.mean(-1)
@@ -157,6 +176,18 @@ def unit_gradients(model: LlamaForCausalLM, pairs: Sequence[Pair]) -> Units:
             for total in (loss_p.sum(), uniform_p.sum(), column_p)
         )
     return Units(unit, uniform, column.norm(dim=-1), loss_p.detach(), uniform_p.detach())
+
+
+def run_without_checkpoints(model: LlamaForCausalLM, embedded: Tensor) -> Tensor:
+    """Logits. Reentrant checkpointing, which is on in training only, cannot be differentiated for a chosen input."""
+    training = [module for module in model.modules() if module.training]
+    try:
+        for module in training:
+            module.training = False
+        return type(model).forward(model, inputs_embeds=embedded, use_cache=False).logits
+    finally:
+        for module in training:
+            module.training = True
 
 
 class Readings(NamedTuple):
@@ -198,11 +229,10 @@ def labelled(seen: Seen, b: int, start: int, length: int) -> Bools:
     return scored
 
 
-def padding_share(seen: Seen) -> float:
-    """Largest |gradient| on padding over the largest on a token."""
+def largest(seen: Seen) -> tuple[float, float]:
+    """Largest |gradient| on padding and on a token."""
     size_bt = seen.gradient.abs().amax(-1)
-    on_padding, on_tokens = size_bt[~seen.mask], size_bt[seen.mask]
-    return float(on_padding.max() / on_tokens.max()) if on_padding.numel() and on_tokens.max() > 0 else 0.0
+    return float(torch.where(seen.mask, 0, size_bt).max()), float(torch.where(seen.mask, size_bt, 0).max())
 
 
 def make_row(

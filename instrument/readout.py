@@ -47,7 +47,7 @@ class Solution(NamedTuple):
     """What was read at one input that has several targets.
 
     Attributes:
-        weight: [k] least-squares weights.
+        weight: [k] least-squares weights; exactly 0 where rounding explains what was found.
         cosine: scalar, between the gradient and the part of it that the weights explain.
         remainder: scalar, |g - sum_k w_k r_k| / |r|, with |r| the root mean square of the |r_k|.
         condition: condition number of the unit gradients after each is scaled to length 1.
@@ -88,7 +88,9 @@ def solve_weights(gradient_h: Tensor, unit_kh: Tensor, condition_limit: float = 
             f"limit of {condition_limit:.3g}: their weights cannot be told apart; use another seed or fewer targets"
         )
     scaled_k = torch.linalg.lstsq((r_kh / norm_k[:, None]).T, g_h[:, None]).solution[:, 0]
-    weight_k = scaled_k / norm_k
+    # What rounding of a float32 loss leaves on a target without weight: amplified by the condition, yet no weight.
+    noise = 2**-20 * condition * float(g_h.norm())
+    weight_k = torch.where(scaled_k.abs() <= noise, 0.0, scaled_k) / norm_k
     explained_h = weight_k @ r_kh
     norms = float(g_h.norm() * explained_h.norm())
     cosine = float(g_h @ explained_h) / norms if norms else float("nan")

@@ -3,6 +3,8 @@
 Letters: n positions of a row that have a next token.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,12 +62,13 @@ class Window:
     Attributes:
         rows: in the order of the caller's rows (probe) or of appearance (live).
         carried: rows that did not run in this window though their gradient is still in the parameters (probe only).
-        micro_batches: backwards of the window.
+        micro_batches: backwards of the window, at least as many as hold a row.
         forwards: runs of the model whose gradient came.
         stepped: an optimizer step ended it; False for what was left when the watching ended.
         reached: trainable parameters with a gradient.
         trainable: trainable parameters.
         padding: largest |gradient| at a padding position, over the largest at a token; exactly 0 on a correct stack.
+            inf where no token has any.
     """
 
     rows: list[Row]
@@ -78,11 +81,11 @@ class Window:
     padding: float
 
     def counts(self, of: str = "intended") -> list[list[int]]:
-        """[m][b] targets per row of each micro-batch, in the order of the rows; `of` is "intended" or "scored"."""
+        """[m][b] targets per row of each micro-batch that holds one, in their order; `of` is "intended" or "scored"."""
         groups: list[list[int]] = [[] for _ in range(self.micro_batches)]
         for row in self.rows:
             groups[row.micro_batch].append(int(getattr(row, of).sum()))
-        return groups
+        return [group for group in groups if group]
 
     def by_micro_batch(self) -> list[Row]:
         """The rows in the order in which `counts` and every closed form have them."""
@@ -93,8 +96,11 @@ class Window:
         return int(sum(int(row.intended.sum()) for row in self.rows))
 
     def objective(self) -> float:
-        """The loss that was differentiated, put together from the weights: sum_t w_t (-log p_t) + uniform part."""
-        parts = [np.sum(r.weight * r.loss) + np.nansum(r.uniform * r.uniform_loss) for r in self.rows]
+        """The loss that was differentiated, put together from the weights: sum_t w_t (-log p_t) + uniform part.
+
+        A target without a readable weight is one of which the model is certain: its loss is 0, and it is left out.
+        """
+        parts = [np.nansum(r.weight * r.loss) + np.nansum(r.uniform * r.uniform_loss) for r in self.rows]
         return float(np.sum(parts))
 
 
@@ -112,6 +118,7 @@ class Record:
         changes: what a driven loop set differently from the library's defaults.
         logged: loss that the loop itself reported, per window, where it reports one.
         notes: what a reader should know, e.g. forwards whose gradient never came.
+        missing: rows of the caller that ran in no window, by number (probe only).
     """
 
     instrument: str
@@ -123,3 +130,25 @@ class Record:
     changes: dict[str, str] = field(default_factory=dict)
     logged: list[float] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+
+
+def padding_share(largest: Sequence[tuple[float, float]]) -> float:
+    """Window.padding from the largest |gradient| on padding and the largest on a token of each forward."""
+    on_padding, on_tokens = (max(sizes) for sizes in zip(*largest))
+    if on_padding == 0:
+        return 0.0
+    return on_padding / on_tokens if on_tokens else math.inf
+
+
+def refuse_unscored(window: Window, number: int) -> None:
+    """Raise when there is nothing to weigh.
+
+    Raises:
+        ValueError: no target of the window carried a label.
+    """
+    if not any(row.scored.any() for row in window.rows):
+        raise ValueError(
+            f"no target of window {number} is scored, so no token weighs anything: give labels other than -100 to the "
+            "tokens that should be learned"
+        )

@@ -70,22 +70,25 @@ class Verdict:
 
 def candidates(window: Window) -> list[Candidate]:
     """Every form that the ledger of a window allows, the token mean first."""
-    m = window.micro_batches
+    m, backwards = len(window.counts()), window.micro_batches
     a = aggregation
     mean = Candidate("token mean", "1/N", a.token_mean)
     others = [
         Candidate("per-sequence mean", "1/(S n_b)", a.per_sequence_mean),
         Candidate("sum over tokens, never divided", "1", a.token_sum),
     ]
+    times = Candidate(
+        f"token mean times M = {backwards}", "M/N", lambda n_mb: a.scaled(a.token_mean(n_mb), backwards)
+    )
     if m == 1:
-        return [mean, *others]
+        return [mean, *others] if backwards == 1 else [mean, times, *others]
     return [
         mean,
         Candidate(f"mean of micro-batch means, M = {m}", "1/(M n_m)", a.mean_of_micro_batch_means),
         Candidate(f"sum of micro-batch means, M = {m} times too large", "1/n_m", a.sum_of_micro_batch_means),
         Candidate(f"micro-batch means weighted by their rows, M = {m}", "B_m/(B n_m)", a.weighted_by_rows),
         Candidate(f"token mean divided once more by M = {m}", "1/(M N)", a.divided_twice),
-        Candidate(f"token mean times M = {m}", "M/N", lambda n_mb: a.scaled(a.token_mean(n_mb), m)),
+        times,
         Candidate("only the last micro-batch kept", "1/N in it, else 0", a.last_micro_batch_only),
         *(
             Candidate(
@@ -108,12 +111,13 @@ def candidates(window: Window) -> list[Candidate]:
 
 
 def tolerance(record: Record, row: Row, micro_batches: int) -> Floats:
-    """[n] relative error of each weight that rounding alone explains; nan where nothing could be read."""
+    """[n] relative error of each weight that rounding alone explains; nan where it explains any weight, even 0."""
     allowed = np.full(row.weight.shape, np.nan)
     read = np.isfinite(row.amplification) & (row.amplification > 0)
     allowed[read] = rounding.weight_tolerance(
         record.vocabulary, record.loss_dtype, record.work_dtype, row.amplification[read], micro_batches
     )
+    allowed[allowed >= 1] = np.nan
     return allowed
 
 
@@ -123,16 +127,17 @@ def compare(record: Record, window: Window, candidate: Candidate, of: str) -> Fi
         expected = candidate.form(window.counts(of))
     except ValueError:
         return None
-    deviation, fits = 0.0, True
+    deviation, fits, readable = 0.0, True, 0
     n = sum(sum(counts) for counts in window.counts(of))
     for row, value in zip(window.by_micro_batch(), expected):
         weight = (row.weight + row.uniform)[getattr(row, of)]
-        seen = ~np.isnan(weight)
+        allowed = tolerance(record, row, window.micro_batches)[getattr(row, of)]
+        seen = ~np.isnan(allowed)
         miss = np.abs(weight - value)[seen]
-        allowed = (tolerance(record, row, window.micro_batches)[getattr(row, of)] * np.abs(value))[seen]
         deviation = max(deviation, float(np.max(miss, initial=0.0)) * n)
-        fits = fits and bool(np.all(miss <= allowed))
-    return Fit(candidate, deviation, fits)
+        fits = fits and bool(np.all(miss <= (allowed * np.abs(value))[seen]))
+        readable += miss.size
+    return Fit(candidate, deviation, fits and readable > 0)
 
 
 def judge(record: Record, window: Window) -> Verdict:
@@ -144,23 +149,25 @@ def judge(record: Record, window: Window) -> Verdict:
     extra = sum(int((row.scored & ~row.intended).sum()) for row in window.rows)
     if missed or extra:
         of = "scored"
-        faults.append(
-            f"{missed} of {n} targets that should be scored carried no label"
-            if missed
-            else f"{extra} targets were scored that should not be"
-        )
-    fits = [fit for c in candidates(window) if (fit := compare(record, window, c, of)) is not None]
-    if not fits:
+    if missed:
+        faults.append(f"{missed} of {n} targets that should be scored carried no label")
+    if extra:
+        faults.append(f"{extra} targets carried a label that should not be scored")
+    scored = sum(sum(counts) for counts in window.counts(of))
+    if not scored:
         raise ValueError("no target of the window is scored, so there is no weight to name: check the labels")
+    fits = [fit for c in candidates(window) if (fit := compare(record, window, c, of)) is not None]
     good = [fit for fit in fits if fit.fits]
     nearest = good[0] if good else min(fits, key=lambda fit: fit.deviation)
-    if not good:
+    if unreadable(record, window) == scored:
+        faults.append(f"none of {scored} targets can be read: rounding explains any weight, as where the model is certain")
+    elif not good:
         faults.append(
             f"token weights follow none of {len(fits)} known formulas; the nearest is the {nearest.candidate.name} "
             f"({nearest.candidate.equation}), off by up to {nearest.deviation:.3g} of a token-mean weight"
         )
     elif nearest.candidate.name != "token mean":
-        low, high = spread(window, of)
+        low, high = spread(record, window, of)
         faults.append(
             f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation}), not the token mean: "
             f"targets weigh {low:.4g} to {high:.4g} times 1/N"
@@ -172,36 +179,52 @@ def judge(record: Record, window: Window) -> Verdict:
         nearest,
         tuple(fit.candidate.name for fit in good[1:]),
         tuple(faults),
-        tuple(remarks(window, n)),
+        tuple(remarks(record, window, scored)),
     )
 
 
-def spread(window: Window, of: str) -> tuple[float, float]:
-    """Smallest and largest weight of a target, times N."""
+def spread(record: Record, window: Window, of: str) -> tuple[float, float]:
+    """Smallest and largest weight of a target that can be read, times N."""
     n = sum(sum(counts) for counts in window.counts(of))
-    weights = np.concatenate([(row.weight + row.uniform)[getattr(row, of)] for row in window.rows])
-    return float(np.nanmin(weights)) * n, float(np.nanmax(weights)) * n
+    weights = np.concatenate(
+        [
+            (row.weight + row.uniform)[getattr(row, of) & ~np.isnan(tolerance(record, row, window.micro_batches))]
+            for row in window.rows
+        ]
+    )
+    return float(weights.min()) * n, float(weights.max()) * n
 
 
-def elsewhere_in_tokens(window: Window) -> list[str]:
-    """Gradient at tokens that should have none: exactly 0 on a correct stack."""
+def unreadable(record: Record, window: Window) -> int:
+    """Scored targets of which no weight can be told."""
+    return sum(int(np.isnan(tolerance(record, r, window.micro_batches)[r.scored]).sum()) for r in window.rows)
+
+
+def elsewhere_in_gradient(window: Window) -> list[str]:
+    """Gradient where there should be none, exactly 0 on a correct stack, or none at all."""
     faults = []
-    stray = sum(int(np.sum(row.weight[~row.scored & ~row.intended] != 0)) for row in window.rows)
+    stray = sum(int(np.sum(row.weight[~row.intended] != 0)) for row in window.rows)
     if stray:
-        faults.append(f"{stray} unlabelled tokens have a gradient")
+        faults.append(f"{stray} tokens that should not be scored have a gradient")
     if window.padding:
         faults.append(f"gradient reaches padding, up to {window.padding:.3g} of the largest at a token")
-    return faults
-
-
-def elsewhere(record: Record, window: Window, n: int) -> list[str]:
-    """What is wrong apart from the weights of scored targets."""
-    faults = elsewhere_in_tokens(window)
-    rows = window.rows
     if window.carried:
         faults.append(f"the gradient still holds {len(window.carried)} rows that did not run in this window")
     if not window.reached:
         faults.append(f"0 of {window.trainable} trainable parameters hold a gradient")
+    return faults
+
+
+def missing(record: Record) -> list[str]:
+    """Rows that were given and never ran."""
+    rows = ", ".join(map(str, record.missing))
+    return [f"{len(record.missing)} of the rows that were given never ran: {rows}"] if rows else []
+
+
+def elsewhere(record: Record, window: Window, n: int) -> list[str]:
+    """What is wrong apart from the weights of scored targets."""
+    faults = elsewhere_in_gradient(window)
+    rows = window.rows
     odd = sum(int(np.sum(unexplained(record, row, window.micro_batches))) for row in rows)
     if odd:
         faults.append(f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in")
@@ -214,15 +237,15 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
     return faults
 
 
-def remarks(window: Window, n: int) -> list[str]:
+def remarks(record: Record, window: Window, scored: int) -> list[str]:
     """What a reader should know though nothing is wrong."""
     said = []
     smoothing = smoothing_of(window.rows)
     if smoothing:
         said.append(f"label smoothing {smoothing:.3g}")
-    blind = sum(int(np.isnan(row.weight[row.scored]).sum()) for row in window.rows)
-    if blind:
-        said.append(f"{blind} of {n} targets cannot be read: the model is certain of them, so they have no gradient")
+    blind = unreadable(record, window)
+    if 0 < blind < scored:
+        said.append(f"{blind} of {scored} targets cannot be read: rounding explains any weight, as where the model is certain")
     if not window.stepped:
         said.append("no optimizer step followed")
     return said
@@ -237,5 +260,5 @@ def unexplained(record: Record, row: Row, micro_batches: int) -> np.ndarray:
 def smoothing_of(rows: Sequence[Row]) -> float:
     """Share of the weight that lies on the uniform direction; 0 without label smoothing."""
     uniform = sum(float(row.uniform.sum()) for row in rows)
-    total = sum(float((row.weight + row.uniform)[row.scored].sum()) for row in rows)
+    total = sum(float(np.nansum((row.weight + row.uniform)[row.scored])) for row in rows)
     return uniform / total if total else 0.0

@@ -17,7 +17,7 @@ CHANGES = {
     "report_to": "none",
     "save_strategy": "no",
     "logging_steps": "1: one logged loss per optimizer step, and none printed",
-    "data_collator": "pads the given rows and labels, nothing else",
+    "data_collator": "pads the given rows and labels; left of it, a first token loses its label",
 }
 
 

@@ -1,38 +1,13 @@
 """A campaign over faults whose verdict is known: each status, and nothing left behind."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-NAMES = {"suite.py": "test_toy.py", "effects.py": "test_effects.py"}
+from tests.mutation.project import campaign, lay_out
 
 pytestmark = pytest.mark.spawn
-
-
-def lay_out(folder):
-    """Copy the sentinels into a project of their own."""
-    for file in (Path(__file__).parent / "sentinels").glob("*.py"):
-        shutil.copy(file, folder / NAMES.get(file.name, file.name))
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    return folder
-
-
-def campaign(folder, *arguments):
-    """Run the campaign in a fresh process."""
-    return subprocess.run(
-        [sys.executable, "campaign.py", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
 
 
 @pytest.fixture(scope="module", params=["first", "matrix"])
@@ -58,6 +33,7 @@ def cells(project):
     ("name", "status"),
     [
         ("wrong", "killed"),
+        ("late", "killed"),
         ("denied", "killed"),
         ("unmeasured", "killed"),
         ("litters", "killed"),
@@ -90,7 +66,7 @@ def test_the_effect_is_judged_apart(verdicts, name, effect):
 def test_only_killed_and_matched_or_equivalent_is_accepted(verdicts):
     accepted = {name for name, verdict in verdicts.items() if verdict["accepted"]}
 
-    assert {"wrong", "litters", "cached", "excused"} == accepted
+    assert {"wrong", "late", "litters", "cached", "excused"} == accepted
 
 
 def test_a_kill_names_its_test(verdicts):
@@ -135,7 +111,15 @@ def test_nothing_is_written_beside_the_output_folder(project):
     sentinels = {"seen", "left"}
     kept = {file.name for file in project.iterdir()} - {"__pycache__", ".hypothesis", "out"} - sentinels
 
-    assert {"campaign.py", "planted_faults.py", "pytest.ini", "test_effects.py", "test_toy.py", "toy.py"} == kept
+    assert {
+        "campaign.py",
+        "conftest.py",
+        "planted_faults.py",
+        "pytest.ini",
+        "test_effects.py",
+        "test_toy.py",
+        "toy.py",
+    } == kept
     assert {"cells.jsonl", "parent.log", "summary.json"} == {file.name for file in (project / "out").iterdir()}
 
 
@@ -151,7 +135,7 @@ def test_a_campaign_that_proves_nothing_is_void(tmp_path, addition, reason):
     suite = lay_out(tmp_path) / "test_toy.py"
     suite.write_text(suite.read_text() + "\n\n" + addition + "\n")
 
-    done = campaign(tmp_path)
+    done = campaign(tmp_path, "first")
 
     assert done.returncode == 1
     assert "void" in done.stderr

@@ -23,7 +23,7 @@ def run_by_hand(model, rows, labels, *, micro_batch, accumulation, padding_side=
     logged = []
     for start in range(0, len(batches), accumulation):
         window = batches[start : start + accumulation]
-        targets = sum(int((batch["labels"] != -100).sum()) for batch in window)
+        targets = sum(int((batch["labels"][:, 1:] != -100).sum()) for batch in window)
         total = 0.0
         for batch in window:
             labels_bt = batch["labels"]
@@ -69,9 +69,9 @@ def live_rows(lengths, seed):
 
 
 def labels_of(rows, labelled):
-    """Labels that score the marked targets and nothing else."""
+    """Labels that score the marked targets and nothing else. A first token's label stays: no loss may count it."""
     return [
-        [-100] + [token if mark else -100 for token, mark in zip(row[1:], marks)]
+        [row[0]] + [token if mark else -100 for token, mark in zip(row[1:], marks)]
         for row, marks in zip(rows, labelled)
     ]
 

@@ -1,4 +1,4 @@
-"""Runs the campaign over this folder; exits 1 when it is void."""
+"""Runs one command over this folder: `first`, `matrix`, `prove NAME` or `why NAME`; exits 1 when the run is void."""
 
 import sys
 from pathlib import Path
@@ -8,17 +8,26 @@ from planted_faults import FAULTS
 from mutation.campaign import Campaign, run
 from mutation.plan import Plan
 from mutation.screen import Screen
+from mutation.show import show_story, show_summary
+from mutation.why import explain
 
+mode, *names = sys.argv[1:]
+if mode == "why":
+    sys.exit(f"{explain(FAULTS[names[0]], ['test_toy.py'])}")
 plan = Plan(
-    FAULTS,
+    {name: FAULTS[name] for name in names or FAULTS},
     Path("out"),
     suite=["test_toy.py"],
     effects="test_effects.py",
     equivalent={"excused": "it changes nothing"},
-    first_kill="matrix" not in sys.argv,
-    patience=0.5,
+    first_kill=mode != "matrix",
+    patience=2.0,
 )
+screen = Screen()
 try:
-    run(plan, Screen(), Campaign.try_all)
+    verdicts = run(plan, screen, Campaign.try_one if mode == "prove" else Campaign.try_all)
 except RuntimeError as error:
     sys.exit(str(error))
+show_summary(screen.console, verdicts)
+for verdict in verdicts:
+    show_story(screen.console, verdict)

@@ -4,6 +4,8 @@ import functools
 
 import pytest
 import toy
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,12 @@ def test_may_lose_its_process(name, turn):
 @pytest.mark.parametrize("turn", [1, 2, 3])
 def test_may_hang(turn):
     assert toy.hangs(turn) == turn + 1
+
+
+@given(st.integers(0, 100))
+def test_enters_late(x):
+    if x:
+        assert toy.late(x) == x + 1
 
 
 def test_enters_without_looking():

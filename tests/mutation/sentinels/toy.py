@@ -5,6 +5,10 @@ def wrong(x):
     return x + 1
 
 
+def late(x):
+    return x + 1
+
+
 def harmless(x):
     return x + 1
 

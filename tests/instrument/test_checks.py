@@ -1,0 +1,56 @@
+"""The checks of `weighbridge report` hold on the installed stack, and each fails when what it watches is broken."""
+
+import pytest
+
+from faults import CATALOGUE, planted
+from instrument import checks
+
+
+def outcomes(only):
+    """Status of each check with that in its name."""
+    return {outcome.name: outcome for outcome in checks.run_checks(only)}
+
+
+@pytest.mark.parametrize("name", [check.name for check in checks.all_checks()])
+def test_a_check_holds_on_the_installed_stack(name):
+    found = outcomes(name)[name]
+
+    known = {"pad = EOS, library collator", "padding left, library collator", "hand-written loop"}
+    assert found.status == (checks.KNOWN if name in known else checks.OK), found.measured
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("accumulation 4x2", "mean_of_micro_batch_means"),
+        ("accumulation 2x4", "count_ignored_by_loss"),
+        ("one row per micro-batch", "counted_before_shift"),
+        ("shuffled order", "mean_of_micro_batch_means"),
+        ("padding right, 7 more", "count_ignored_by_loss"),
+        ("padding left, 7 more", "mean_of_micro_batch_means"),
+        ("tail window of 2 of 3", "mean_of_micro_batch_means"),
+        ("label smoothing 0.1", "mean_of_micro_batch_means"),
+        ("logged loss", "logged_times_micro_batches"),
+        ("pad = EOS, library collator", "mean_of_micro_batch_means"),
+        ("padding left, library collator", "count_ignored_by_loss"),
+        ("hand-written loop", "last_micro_batch_only"),
+    ],
+)
+def test_a_check_fails_when_its_fault_is_planted(name, fault):
+    with planted(CATALOGUE[fault]) as hits:
+        found = outcomes(name)[name]
+
+    assert hits.count > 0
+    assert found.status == checks.FAULT
+
+
+def test_every_check_is_shown_to_fail():
+    marks = test_a_check_fails_when_its_fault_is_planted.pytestmark
+    shown = {name for mark in marks if mark.name == "parametrize" for name, _ in mark.args[1]}
+
+    assert {check.name for check in checks.all_checks()} - shown == {"accumulation 1x8"}
+
+
+def test_an_unknown_name_lists_the_groups():
+    with pytest.raises(LookupError, match=r"'nonsense' matches no check: give a group \(accelerate, trainer\)"):
+        list(checks.run_checks("nonsense"))

@@ -1,0 +1,28 @@
+"""The command line refuses what it does not know."""
+
+import pytest
+from typer.testing import CliRunner
+
+from mutation.cli import app
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["prove", "mean_of_micro_batch_mean"],
+        ["why", "mean_of_micro_batch_mean"],
+        ["planted", "--fault", "mean_of_micro_batch_mean"],
+    ],
+)
+def test_an_unknown_fault_is_answered_with_the_nearest_names(arguments):
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+
+    assert result.exit_code == 2
+    assert "'mean_of_micro_batch_mean'" in result.output
+    assert "did you mean mean_of_micro_batch_means" in result.output
+
+
+def test_an_unknown_mode_is_refused():
+    result = CliRunner().invoke(app, ["planted", "--mode", "all"])
+
+    assert result.exit_code == 2

@@ -1,0 +1,70 @@
+"""One fault alone: quickly where it is noticed, in full where it seems not to be."""
+
+import json
+
+import pytest
+
+from tests.mutation.project import campaign, lay_out
+
+pytestmark = pytest.mark.spawn
+
+
+@pytest.fixture
+def project(tmp_path):
+    return lay_out(tmp_path)
+
+
+def summary_of(project):
+    return json.loads((project / "out" / "summary.json").read_text())
+
+
+def test_a_fault_that_is_noticed_at_once_needs_no_full_baseline(project):
+    told = campaign(project, "prove", "wrong").stdout
+
+    assert "killed" == summary_of(project)["faults"]["wrong"]["status"]
+    assert "the tests that noticed, without the fault" in summary_of(project)["seconds"]
+    assert "test_toy.py::test_adds_one[wrong]" in told
+    assert "call: AssertionError: assert 3 == 2" in told
+    assert "effect matched: closed form toy:none" in told
+    assert "measured: 3" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("late", "killed"), ("harmless", "survived"), ("unreached", "not reached")]
+)
+def test_nothing_is_said_against_the_suite_before_all_of_it_ran(project, name, status):
+    campaign(project, "prove", name)
+
+    assert status == summary_of(project)["faults"][name]["status"]
+    assert "the suite without a fault, test by test" in summary_of(project)["seconds"]
+
+
+def test_a_seam_that_has_moved_is_stale_at_once(project):
+    told = campaign(project, "prove", "moved").stdout
+
+    assert "stale" == summary_of(project)["faults"]["moved"]["status"]
+    assert "no 'moved'" in told
+
+
+def test_a_killer_that_is_red_without_the_fault_makes_the_run_void(project):
+    suite = project / "test_toy.py"
+    suite.write_text(
+        suite.read_text().replace("    if x:\n", "    if x:\n        assert x < 50 or toy.wrong(1) == 3\n")
+    )
+
+    done = campaign(project, "prove", "late")
+
+    assert done.returncode == 1
+    assert "test_enters_late" in done.stderr
+    assert "void" in done.stderr
+
+
+def test_why_shows_the_full_traceback(project):
+    done = campaign(project, "why", "wrong")
+
+    assert ">       assert getattr(toy, name)(1) == 2" in done.stdout
+    assert "(1, 1)" in done.stderr
+
+
+def test_why_says_when_nothing_fails(project):
+    assert "(0, 1)" in campaign(project, "why", "harmless").stderr
