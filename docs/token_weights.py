@@ -54,7 +54,9 @@ def draw(path: str) -> None:
                 axis.add_patch(Rectangle((left, -line), width, 0.86, facecolor=colour))
                 ink = "white" if weight > 2.5 else "black"
                 axis.text(left + width / 2, 0.56 - line, token, ha="center", va="center", fontsize=9, color=ink)
-                axis.text(left + width / 2, 0.18 - line, f"{weight:.2g}", ha="center", va="center", fontsize=6, color=ink)
+                axis.text(
+                    left + width / 2, 0.18 - line, f"{weight:.2g}", ha="center", va="center", fontsize=6, color=ink
+                )
                 left += width + 0.15
         axis.set_xlim(0, 96)
         axis.set_ylim(-len(rows) + 0.95, 1)

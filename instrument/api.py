@@ -224,7 +224,7 @@ def xray_rows(
 ) -> Report:
     """As xray, on rows of your own: an id may be the input of several targets, which least squares tells apart."""
     intended = [[True] * (len(row) - 1) for row in rows] if labelled is None else labelled
-    if [len(i) for i in intended] != [len(row) - 1 for row in rows]:
+    if labelled is not None and [len(i) for i in intended] != [len(row) - 1 for row in rows]:
         raise ValueError(
             f"labelled has rows of {[len(i) for i in intended]} marks for rows of {[len(row) for row in rows]} tokens: "
             "give one mark per target, which is one fewer than the tokens of the row"

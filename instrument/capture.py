@@ -281,7 +281,7 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
     input_ids, labels, shifted = token_ids(batch), batch.get("labels"), batch.get("shift_labels")
     if input_ids is None:
         raise ValueError(
-            f"the model was called with {sorted(batch)} and none of it is a [batch, tokens] tensor of ids: "
+            f"the model was called with {sorted(k for k in batch if batch[k] is not None)} and none of it is a [batch, tokens] tensor of ids: "
             "pass input_ids, so that a weight can be given to a token"
         )
     for name, value in (("input_ids", input_ids), ("labels", labels), ("shift_labels", shifted)):

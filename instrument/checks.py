@@ -58,7 +58,9 @@ class Check:
 def all_checks() -> list[Check]:
     """Every check, in the order of the report."""
     accumulation = [
-        Check(f"accumulation {m}x{b}", "trainer", "token mean", through_trainer(micro_batch=b, accumulation=m), token_mean)
+        Check(
+            f"accumulation {m}x{b}", "trainer", "token mean", through_trainer(micro_batch=b, accumulation=m), token_mean
+        )
         for b, m in ((8, 1), (2, 4), (4, 2))
     ]
     return [
@@ -117,7 +119,9 @@ def choose(only: str | None = None) -> list[Check]:
     chosen = [c for c in checks if only is None or only == c.group or only in c.name]
     if not chosen:
         groups = ", ".join(sorted({c.group for c in checks}))
-        raise LookupError(f"--only {only!r} matches no check: give a group ({groups}) or part of a name, e.g. 'padding'")
+        raise LookupError(
+            f"--only {only!r} matches no check: give a group ({groups}) or part of a name, e.g. 'padding'"
+        )
     return chosen
 
 

@@ -27,7 +27,7 @@ class LinearHead:
         self.vocabulary = linear.weight.shape[0]
         self.slices = True
         self.held = 1
-        self._largest = torch.zeros(())
+        self.largest = torch.zeros(())
 
     def slice(self, hidden_nh: Tensor, start: int, stop: int) -> Slice:
         """Logits [n, v] of a slice of the vocabulary, and the map from d/d logits [n, v] to d/d hidden [n, h]."""
@@ -43,11 +43,10 @@ class LinearHead:
         bias = getattr(self.linear, "bias", None)
         return (logit_n if bias is None else logit_n + bias.detach()[target_n].to(hidden_nh.dtype)), rows_nh
 
-    def largest_column(self, columns_nh: Tensor) -> Tensor:
-        """max_v |W_v|, taken once: it only scales a tolerance, and the weights of a run move little."""
-        if not self._largest:
-            self._largest = self.linear.weight.detach().norm(dim=-1).max().double()
-        return self._largest
+    def note_largest(self, columns_nh: Tensor) -> None:
+        """largest = max_v |W_v|, taken once: it only scales a tolerance, and the weights of a run move little."""
+        if not self.largest:
+            self.largest = self.linear.weight.detach().norm(dim=-1).max().double()
 
 
 class ReplayedHead:
@@ -64,6 +63,7 @@ class ReplayedHead:
         self.slices = matrix is not None
         # Of each slice autograd keeps up to four tensors: a soft-cap divides, takes tanh and multiplies.
         self.held = 4
+        self.largest = torch.zeros(())
 
     def slice(self, hidden_nh: Tensor, start: int, stop: int) -> Slice:
         """As LinearHead.slice."""
@@ -96,9 +96,9 @@ class ReplayedHead:
                 del logits_nv, pull
         return logit_n, column_nh
 
-    def largest_column(self, columns_nh: Tensor) -> Tensor:
-        """Largest column among the targets at hand: the whole Jacobian is never formed."""
-        return columns_nh.double().norm(dim=-1).max()
+    def note_largest(self, columns_nh: Tensor) -> None:
+        """largest = that of all targets so far: the whole Jacobian is never formed."""
+        self.largest = torch.maximum(self.largest.to(columns_nh.device), columns_nh.double().norm(dim=-1).max())
 
 
 class OnlySlice:
@@ -166,20 +166,22 @@ def read_live(
     for start in range(0, hidden_nh.shape[0], step):
         part = slice(start, start + step)
         parts.append(read_part(head, hidden_nh[part].to(work), gradient_nh[part], target_n[part], width))
-    return LiveReading(*(torch.cat(column) for column in zip(*parts)))
+    read = LiveReading(*(torch.cat(column) for column in zip(*parts)))
+    return read._replace(amplification=read.amplification * head.largest)
 
 
 def read_part(
     head: LinearHead | ReplayedHead, hidden_nh: Tensor, gradient_nh: Tensor, target_n: Tensor, width: int
 ) -> LiveReading:
-    """As read_live, for as many positions as are held at once."""
+    """As read_live, for as many positions as are held at once; amplification still lacks the largest column."""
     expected_nh, lse_n = expected_column(head, hidden_nh, width)
     logit_n, column_nh = head.column(hidden_nh, target_n, width)
     unit_nh = expected_nh - column_nh
     read = readout.read_weights(gradient_nh, unit_nh)
-    amplification_n = head.largest_column(column_nh) / unit_nh.double().norm(dim=-1)
+    head.note_largest(column_nh)
+    amplification_n = 1 / unit_nh.double().norm(dim=-1)
     uniform_n, uniform_loss_n = torch.zeros_like(read.weight), torch.full_like(read.weight, math.nan)
-    odd_n = readout.unexplained(read, amplification_n)
+    odd_n = readout.unexplained(read, amplification_n * head.largest)
     if bool(odd_n.any()):
         mean_oh, mean_o = mean_column(head, hidden_nh[odd_n], width)
         read, uniform_n, condition_n = readout.with_uniform(

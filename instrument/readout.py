@@ -69,8 +69,8 @@ def solve_weights(gradient_h: Tensor, unit_kh: Tensor, condition_limit: float = 
         place: where this is, for the error.
 
     Raises:
-        ValueError: more than h - 1 targets (any gradient would be explained, so no remainder could show a fault), or
-            an ill-conditioned system.
+        ValueError: more than h - 1 targets (any gradient would be explained, so no remainder could show a fault), a
+            target without a direction, or an ill-conditioned system.
     """
     g_h, r_kh = gradient_h.double(), unit_kh.double()
     k, h = r_kh.shape
@@ -80,6 +80,11 @@ def solve_weights(gradient_h: Tensor, unit_kh: Tensor, condition_limit: float = 
             "use a larger probe or fewer targets per input"
         )
     norm_k = r_kh.norm(dim=-1)
+    if not bool(norm_k.all()):
+        raise ValueError(
+            f"{place}{int((norm_k == 0).sum())} of {k} targets of one input have a unit gradient of 0, since the model is "
+            "certain of them: their weights cannot be told; use another seed"
+        )
     singular = torch.linalg.svdvals(r_kh / norm_k[:, None])
     condition = float(singular[0] / singular[-1])
     if not condition <= condition_limit:

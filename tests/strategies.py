@@ -48,6 +48,4 @@ def shapes(draw, max_rows=6, max_length=8, masks=True, min_accumulation=1):
         if not any(any(row) for row in group):
             # A micro-batch without a target has no mean, so no loop here can train on it.
             group[draw(st.integers(0, len(group) - 1))][0] = True
-    return Shape(
-        tuple(lengths), tuple(map(tuple, marks)), micro_batch, accumulation, draw(st.integers(0, 2**16))
-    )
+    return Shape(tuple(lengths), tuple(map(tuple, marks)), micro_batch, accumulation, draw(st.integers(0, 2**16)))

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from ..probe import make_batch
+from .data import Rows, padding_collator
 
 CHANGES = {"optimizer": "SGD, learning rate 1e-3", "device": "cpu", "data": "batches of the given rows, in order"}
 
@@ -26,14 +26,11 @@ def run_accelerate(
     Returns:
         The loss of each optimizer step as such a loop logs it: the mean of its micro-batch losses.
     """
-    labels = rows if labels is None else labels
-    batches = [
-        make_batch(rows[i : i + micro_batch], labels[i : i + micro_batch], padding_side=padding_side, pad_to=pad_to)
-        for i in range(0, len(rows), micro_batch)
-    ]
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=accumulation)
     optimizer = torch.optim.SGD((p for p in model.parameters() if p.requires_grad), lr=1e-3)
-    loader = torch.utils.data.DataLoader(batches, batch_size=None)
+    loader = torch.utils.data.DataLoader(
+        Rows(rows, labels), batch_size=micro_batch, collate_fn=padding_collator(padding_side, pad_to)
+    )
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     logged, open_losses = [], []
     model.train()

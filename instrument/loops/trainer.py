@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
-from ..probe import make_batch
+from .data import Rows, padding_collator
 
 CHANGES = {
     "train_sampling_strategy": "sequential: the rows come in the given order",
@@ -19,19 +19,6 @@ CHANGES = {
     "logging_steps": "1: one logged loss per optimizer step, and none printed",
     "data_collator": "pads the given rows and labels; left of it, a first token loses its label",
 }
-
-
-class Rows(torch.utils.data.Dataset):
-    """Given rows and labels as a dataset."""
-
-    def __init__(self, rows: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> None:
-        self.rows, self.labels = rows, labels
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        return {"input_ids": list(self.rows[index]), "labels": list(self.labels[index])}
 
 
 def run_trainer(
@@ -64,11 +51,6 @@ def run_trainer(
         The loss that the Trainer logged at each optimizer step.
     """
 
-    def pad(items: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        return make_batch(
-            [i["input_ids"] for i in items], [i["labels"] for i in items], padding_side=padding_side, pad_to=pad_to
-        )
-
     settings = {
         "per_device_train_batch_size": micro_batch,
         "gradient_accumulation_steps": accumulation,
@@ -88,8 +70,8 @@ def run_trainer(
         trainer = Trainer(
             model=model,
             args=TrainingArguments(output_dir=folder, **{**settings, **arguments}),
-            train_dataset=Rows(rows, rows if labels is None else labels),
-            data_collator=pad if collator is None else collator,
+            train_dataset=Rows(rows, labels),
+            data_collator=padding_collator(padding_side, pad_to) if collator is None else collator,
             compute_loss_func=compute_loss_func,
         )
         trainer.remove_callback(PrinterCallback)

@@ -54,7 +54,9 @@ def rows_of(window: Window) -> Table:
     grid = Table("row", "micro-batch", "targets", "w*N", "cosine", box=None, pad_edge=False)
     n = window.targets()
     for number, row in enumerate(window.rows):
-        grid.add_row(str(number), str(row.micro_batch), str(int(row.intended.sum())), weights_of(row, n), cosine_of(row))
+        grid.add_row(
+            str(number), str(row.micro_batch), str(int(row.intended.sum())), weights_of(row, n), cosine_of(row)
+        )
     for row in window.carried:
         grid.add_row("carried", "-", "0", weights_of(row, n), cosine_of(row))
     return grid

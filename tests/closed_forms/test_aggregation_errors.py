@@ -92,12 +92,12 @@ def test_window_without_target_has_an_empty_sum():
 @pytest.mark.parametrize("kept", [-1, 0, 3, 1.5])
 def test_kept_must_be_one_of_the_micro_batches(kept):
     with pytest.raises(ValueError, match=rf"^kept={kept} must be one of 1 to 2, the micro-batches of the window$"):
-        first_micro_batches_only([[1], [1]], kept)
+        first_micro_batches_only([[1, 1], [1]], kept)
 
 
 def test_accumulation_below_the_window_is_refused():
     with pytest.raises(ValueError, match=r"^accumulation=1 must be at least 2, the micro-batches of the window$"):
-        short_window([[1], [1]], 1)
+        short_window([[1], [1, 1]], 1)
 
 
 @pytest.mark.parametrize("times", [[1], [1, 1, 1]], ids=str)

@@ -86,6 +86,17 @@ def test_a_context_manager_is_found_under_its_decorator():
         assert x == 2
 
 
+@pytest.mark.parametrize("name", ["plain", "keyword"])
+def test_a_patch_may_leave_defaults_to_the_original(name):
+    before = getattr(zoo.Zoo(), name)(x=9)
+
+    def patch(original):
+        return lambda self, *args, **kwargs: original(self, x=9)
+
+    with planted(at(in_zoo(f"Zoo.{name}"), patch)):
+        assert getattr(zoo.Zoo(), name)(x=0) == before
+
+
 def test_an_alias_taken_before_is_broken_too():
     alias, bound = zoo.free, zoo.Zoo().plain
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spawn
 @pytest.fixture(scope="module", params=["first", "matrix"])
 def project(request, tmp_path_factory):
     """A project after its campaign."""
-    folder = lay_out(tmp_path_factory.mktemp("sentinels"))
+    folder = lay_out(tmp_path_factory.mktemp(request.param))
     done = campaign(folder, request.param)
     assert done.returncode == 0, done.stderr
     return folder
@@ -71,6 +71,19 @@ def test_only_killed_and_matched_or_equivalent_is_accepted(verdicts):
 
 def test_a_kill_names_its_test(verdicts):
     assert ["test_toy.py::test_adds_one[wrong]"] == verdicts["wrong"]["killers"]
+
+
+def test_only_the_matrix_runs_on_after_a_kill(project, cells):
+    ran = {cell["test"] for cell in cells if cell["fault"] == "cached" and cell["part"] == "first"}
+
+    assert (2 if "matrix" in project.name else 1) == len(ran)
+
+
+def test_every_kill_is_run_again(cells):
+    first = {(cell["fault"], cell["test"]) for cell in cells if cell["part"] == "first" and cell["kind"] == "assert"}
+    second = {(cell["fault"], cell["test"]) for cell in cells if cell["part"] == "second"}
+
+    assert first == second
 
 
 def test_tests_behind_a_lost_process_still_run(cells):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from instrument import build_probe, tracer_rows, watch, xray_rows
 from instrument.probe import vocabulary_for
@@ -19,15 +19,20 @@ def with_dropout(seed):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         config = GPT2Config(
-            vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=32, bos_token_id=1, eos_token_id=2, pad_token_id=0
+            vocab_size=61,
+            n_embd=32,
+            n_layer=2,
+            n_head=4,
+            n_positions=32,
+            bos_token_id=1,
+            eos_token_id=2,
+            pad_token_id=0,
         )
         return GPT2LMHeadModel(config)
 
 
 def soft_capped(seed):
     """A head that the live instrument has to replay."""
-    from transformers import Gemma2Config, Gemma2ForCausalLM
-
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         config = Gemma2Config(

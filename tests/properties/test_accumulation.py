@@ -23,6 +23,16 @@ def test_every_target_weighs_one_over_the_windows_targets(instrument, loop, shap
 
 
 @instruments
+@given(shape=shapes(max_rows=4))
+def test_a_second_epoch_weighs_its_targets_as_the_first(instrument, shape):
+    report, _ = measure(instrument, "trainer", shape, num_train_epochs=2)
+
+    report.assert_token_mean()
+    counts = [window.counts() for window in report.windows]
+    assert counts == 2 * counts[: len(shape.windows())]
+
+
+@instruments
 @given(shape=shapes(min_accumulation=2))
 def test_the_accelerate_loop_is_a_mean_of_micro_batch_means(instrument, shape):
     report, _ = measure(instrument, "accelerate", shape)

@@ -23,11 +23,9 @@ plan = Plan(
     first_kill=mode != "matrix",
     patience=2.0,
 )
-screen = Screen()
+screen = Screen(show_story)
 try:
     verdicts = run(plan, screen, Campaign.try_one if mode == "prove" else Campaign.try_all)
 except RuntimeError as error:
     sys.exit(str(error))
 show_summary(screen.console, verdicts)
-for verdict in verdicts:
-    show_story(screen.console, verdict)
