@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from torch import nn
 
 from . import live_record, locate, probe, probe_record, verdict
@@ -53,7 +54,7 @@ class Report:
         """Every window is a token mean and has no gradient where none should be."""
         return all(v.ok for v in self.verdicts)
 
-    def deviation_from(self, expected: Sequence[Sequence[float]]) -> float:
+    def deviation_from(self, expected: Sequence[ArrayLike]) -> float:
         """Largest |w - expected| over all targets, times N of the window: 0.01 is one per cent of a token-mean weight.
 
         Args:
@@ -64,7 +65,7 @@ class Report:
         """
         return float(np.max(self._misses(expected)[0], initial=0.0))
 
-    def assert_weights(self, expected: Sequence[Sequence[float]], tol: float | None = None) -> None:
+    def assert_weights(self, expected: Sequence[ArrayLike], tol: float | None = None) -> None:
         """Fail unless every weight is as expected and the gradient holds nothing else.
 
         Nothing else: no unlabelled token, no padding and no row that did not run has a gradient; some parameter has
@@ -102,26 +103,21 @@ class Report:
         """Fail unless each target's gradient is its own cross-entropy gradient times a number, whatever the number.
 
         Args:
-            tol: largest remainder allowed, as a share of the weight; what rounding explains of each target when left out.
+            tol: largest remainder allowed, as a share of the weight; what rounding explains of each target when left
+                out.
 
         Raises:
             ValueError: a target cannot be read, or without tol when rounding explains any weight of some target.
         """
         self._refuse_when_empty()
-        left, weight, rounding = (
-            np.concatenate(values)
-            for values in zip(
-                *(
-                    (r.remainder + np.abs(r.uniform), np.abs(r.weight), verdict.tolerance(self.record, r, w.micro_batches))
-                    for w in self.windows
-                    for r in w.rows
-                )
-            )
-        )
-        left, weight, rounding = (values[(left != 0) | (weight != 0)] for values in (left, weight, rounding))
-        allowed = rounding if tol is None else np.full(weight.shape, tol)
-        refuse_unreadable(np.isnan(weight) | np.isnan(allowed))
-        off = left > allowed * weight
+        measured = [(r, verdict.tolerance(self.record, r, w.micro_batches)) for w in self.windows for r in w.rows]
+        left = np.concatenate([row.remainder + np.abs(row.uniform) for row, _ in measured])
+        weight = np.concatenate([np.abs(row.weight) for row, _ in measured])
+        allowed = np.concatenate([share if tol is None else np.full(share.shape, tol) for _, share in measured])
+        # nan != 0, so what cannot be read is there; an unlabelled token is not.
+        there = (left != 0) | (weight != 0)
+        refuse_unreadable(np.isnan(weight + allowed)[there])
+        off = there & (left > allowed * weight)
         if off.any():
             worst = int(np.argmax(np.where(off, left - allowed * weight, -np.inf)))
             share = left[worst] / weight[worst] if weight[worst] else np.inf
@@ -153,11 +149,13 @@ class Report:
     def __str__(self) -> str:
         return self.table()
 
-    def _misses(self, expected: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
-        """[all targets] |w - expected| * N, and how much of that rounding explains; nan where it explains any weight."""
+    def _misses(self, expected: Sequence[ArrayLike]) -> tuple[Floats, Floats]:
+        """[all targets] |w - expected| * N, and how much of it rounding explains; nan where it explains any weight."""
         expected, misses, allowed = list(expected), [], []
         if len(expected) != len(self.rows):
-            raise ValueError(f"expected holds {len(expected)} rows but {len(self.rows)} were measured: give one per row")
+            raise ValueError(
+                f"expected holds {len(expected)} rows but {len(self.rows)} were measured: give one per row"
+            )
         measured = [(window, row) for window in self.windows for row in window.rows]
         for number, ((window, row), values) in enumerate(zip(measured, expected)):
             value, weight = np.asarray(values, dtype=np.float64), row.weight[row.intended]
@@ -184,8 +182,8 @@ def refuse_unreadable(unreadable: Bools) -> None:
     """Raise when a comparison would rest on weights that nobody knows."""
     if unreadable.any():
         raise ValueError(
-            f"{int(unreadable.sum())} of {unreadable.size} targets cannot be read: rounding explains any weight, as where "
-            "the model is certain of the target; watch an earlier state of the model, or one in a wider dtype"
+            f"{int(unreadable.sum())} of {unreadable.size} targets cannot be read: rounding explains any weight, as "
+            "where the model is certain of the target; watch an earlier state of the model, or one in a wider dtype"
         )
 
 
@@ -239,7 +237,7 @@ def xray_rows(
     return Report(recorder.record)
 
 
-class watch:  # noqa: N801 (read as a verb: `with watch(model):`)
+class watch:  # read as a verb: `with watch(model):`
     """Measure every window that is trained inside, on your own model and data, without changing the run.
 
         with watch(model) as report:
@@ -279,4 +277,3 @@ def expected_weights(report: Report, form: Callable[..., list[Floats]], **argume
         by_id = {id(row): value for row, value in zip(window.by_micro_batch(), form(window.counts(), **arguments))}
         found += [by_id[id(row)] for row in window.rows]
     return found
-

@@ -1,7 +1,7 @@
 """Hooks on one model: its forwards, the gradient that arrives at one read point, the end of each optimizer step.
 
-The capture only notes and hands over; what is made of a gradient is decided by the two callbacks it is given. It changes
-nothing in the run: the hooks return nothing, and an error inside one is kept and raised when the capture ends.
+The capture only notes and hands over; what is made of a gradient is decided by the two callbacks it is given. It
+changes nothing in the run: the hooks return nothing, and an error inside one is kept and raised when the capture ends.
 """
 
 import inspect
@@ -241,12 +241,14 @@ def named_arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def token_ids(batch: dict[str, Any]) -> Any:
-    """input_ids; where nothing is called so, the first [batch, tokens] tensor of whole numbers that has no other meaning."""
+    """input_ids, or else the first [batch, tokens] tensor of whole numbers without another well-known name."""
     if batch.get("input_ids") is not None:
         return batch["input_ids"]
     other = ("labels", "shift_labels", "attention_mask", "position_ids", "token_type_ids")
     whole = (torch.int64, torch.int32)
-    ids = [v for k, v in batch.items() if k not in other and isinstance(v, Tensor) and v.dim() == 2 and v.dtype in whole]
+    ids = [
+        v for k, v in batch.items() if k not in other and isinstance(v, Tensor) and v.dim() == 2 and v.dtype in whole
+    ]
     return ids[0] if ids else None
 
 
@@ -280,8 +282,9 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
     """
     input_ids, labels, shifted = token_ids(batch), batch.get("labels"), batch.get("shift_labels")
     if input_ids is None:
+        given = sorted(name for name in batch if batch[name] is not None)
         raise ValueError(
-            f"the model was called with {sorted(k for k in batch if batch[k] is not None)} and none of it is a [batch, tokens] tensor of ids: "
+            f"the model was called with {given} and none of it is a [batch, tokens] tensor of ids: "
             "pass input_ids, so that a weight can be given to a token"
         )
     for name, value in (("input_ids", input_ids), ("labels", labels), ("shift_labels", shifted)):
@@ -292,10 +295,10 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
             f"input_ids is {list(input_ids.shape)} but {where} gave hidden states of shape {list(hidden.shape)}: "
             "the read point must keep one position per token"
         )
-    given = labels if shifted is None else shifted
-    if given is not None and given.shape != input_ids.shape:
+    targets = labels if shifted is None else shifted
+    if targets is not None and targets.shape != input_ids.shape:
         raise ValueError(
-            f"labels is {list(given.shape)} but input_ids is {list(input_ids.shape)}: "
+            f"labels is {list(targets.shape)} but input_ids is {list(input_ids.shape)}: "
             "pass one label per token, -100 where it is not scored"
         )
     if shifted is None and labels is not None:

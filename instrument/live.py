@@ -22,7 +22,7 @@ Slice = tuple[Tensor, Callable[[Tensor], Tensor]]
 class LinearHead:
     """logits = W h + b, and nothing behind it."""
 
-    def __init__(self, linear: nn.Module) -> None:
+    def __init__(self, linear: nn.Linear) -> None:
         self.linear = linear
         self.vocabulary = linear.weight.shape[0]
         self.slices = True
@@ -104,7 +104,7 @@ class ReplayedHead:
 class OnlySlice:
     """While entered, a Linear gives only some of its outputs."""
 
-    def __init__(self, linear: nn.Linear, start: int, stop: int) -> None:
+    def __init__(self, linear: Any, start: int, stop: int) -> None:
         self.linear, self.start, self.stop = linear, start, stop
 
     def __enter__(self) -> None:

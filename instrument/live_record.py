@@ -1,5 +1,6 @@
 """From gradients at the final hidden states to a record of windows."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,9 @@ class LiveRecorder:
         order = sorted({a.backward for a in window.arrivals})
         for arrival in window.arrivals:
             rows += split_rows(arrival.reading, order.index(arrival.backward))
-        padding = padding_share([(float(a.reading["on_padding"]), float(a.reading["on_tokens"])) for a in window.arrivals])
+        padding = padding_share(
+            [(float(a.reading["on_padding"]), float(a.reading["on_tokens"])) for a in window.arrivals]
+        )
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
         measured = Window(rows, [], *shape, padding)
         refuse_unscored(measured, len(self.record.windows))
@@ -59,7 +62,9 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
     next_bt = torch.nn.functional.pad(ids_bt, (0, 1))[:, 1:]
     # In float64, since numpy has no bfloat16.
     size_bt = gradient_bth.abs().amax(-1).double()
-    mask_bt = torch.ones_like(ids_bt, dtype=torch.bool) if forward.attention_mask is None else forward.attention_mask > 0
+    mask_bt = (
+        torch.ones_like(ids_bt, dtype=torch.bool) if forward.attention_mask is None else forward.attention_mask > 0
+    )
     if forward.labels is None:
         target_bt, scored_bt = next_bt, size_bt > 0
         scored_bt[:, -1] = False
@@ -70,7 +75,9 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
     read = read_live(head, hidden_bth[active_bt], gradient_bth[active_bt], target_bt[active_bt])
     whole = {"ids": ids_bt, "mask": mask_bt, "target": target_bt, "scored": scored_bt}
     for name, values in zip(LiveReading._fields, read):
-        filled = torch.zeros(ids_bt.shape, dtype=torch.float64, device=ids_bt.device)
+        # Elsewhere no gradient came, and nothing else was computed.
+        other = 0.0 if name in ("weight", "remainder", "uniform") else math.nan
+        filled = torch.full(ids_bt.shape, other, dtype=torch.float64, device=ids_bt.device)
         filled[active_bt] = values
         whole[name] = filled
     whole["on_padding"], whole["on_tokens"] = (torch.where(at, size_bt, 0).max() for at in (~mask_bt, mask_bt))

@@ -56,9 +56,9 @@ def locate(model: nn.Module, read_point: nn.Module | str | None = None, head: An
     embeddings = getattr(causal, "get_output_embeddings", lambda: None)()
     if base is causal or embeddings is None:
         raise ValueError(
-            f"{type(model).__name__} is no causal model of transformers and no PEFT wrapper of one, so its final hidden "
-            "states cannot be found: pass read_point= (the module whose output feeds the head, or its name) and head= "
-            "(a module, its name, or a function from hidden states to logits)"
+            f"{type(model).__name__} is no causal model of transformers and no PEFT wrapper of one, so its final "
+            "hidden states cannot be found: pass read_point= (the module whose output feeds the head, or its name) and "
+            "head= (a module, its name, or a function from hidden states to logits)"
         )
     name = getattr(causal, "base_model_prefix", "") or type(base).__name__
     where = f"the final hidden states ({type(causal).__name__}.{name})"
@@ -71,17 +71,17 @@ def named(model: nn.Module, thing: Any) -> Any:
         return thing
     modules = dict(model.named_modules())
     if thing not in modules:
-        raise LookupError(f"{type(model).__name__} has no module {thing!r}; it has {', '.join(list(modules)[1:12])} ...")
+        raise LookupError(
+            f"{type(model).__name__} has no module {thing!r}; it has {', '.join(list(modules)[1:12])} ..."
+        )
     return modules[thing]
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
+def unwrapped(model: Any) -> nn.Module:
     """The causal model inside data-parallel and PEFT wrappers."""
     while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
         model = model.module
-    if hasattr(model, "get_base_model"):
-        model = model.get_base_model()
-    return model
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 def given_head(run: Any, output: Any) -> Head:
@@ -100,7 +100,7 @@ def given_head(run: Any, output: Any) -> Head:
 
 
 def recognise_head(causal: nn.Module, base: nn.Module, embeddings: nn.Module, output: Any) -> Head:
-    """Find out by running it what the head of a transformers model does: W h alone, W h and an element-wise rest, or more.
+    """Find out by running it what the head of a transformers model does: W h, an element-wise rest behind it, or more.
 
     It is tried on drawn hidden states, since those at hand may be zero (padding is), and on large ones too, since a
     soft-cap is near the identity on small logits.

@@ -19,7 +19,7 @@ def tracer_rows(lengths: Sequence[int], seed: int = 0, end_with_eos: bool = Fals
     Args:
         lengths: [b] tokens per row, each at least 2 (one input and one target).
         seed: shuffles which row holds which ids.
-        end_with_eos: put the end-of-sequence id behind every row; it is the last token, so never an input with a target.
+        end_with_eos: put the end-of-sequence id behind every row; as the last token it is never an input with a target.
 
     Returns:
         [b] rows of ids; none is PAD, BOS or EOS, but for the EOS at the end where it was asked for.

@@ -8,6 +8,7 @@ Letters: p pairs of an input and its target, h hidden size.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,9 @@ class ProbeRecorder:
     def __init__(
         self, model: LlamaForCausalLM, rows: Sequence[Sequence[int]], intended: Sequence[Sequence[bool]]
     ) -> None:
-        self.record = Record("probe", "the embedding of each input token", model.config.vocab_size, "float64", "float32")
+        self.record = Record(
+            "probe", "the embedding of each input token", model.config.vocab_size, "float64", "float32"
+        )
         embedding = model.get_input_embeddings()
         self.capture = Capture(model, embedding, "the input embeddings", self._take, self._close)
         self._model, self._rows, self._intended = model, [list(r) for r in rows], [list(i) for i in intended]
@@ -107,13 +110,14 @@ class ProbeRecorder:
                 "train on these rows, whole, whatever batches are made of them"
             )
         self._missing -= ran.keys()
-        rows, carried = [], []
+        rows: list[Row] = []
+        carried: list[Row] = []
         for r, ids in enumerate(self._rows):
-            at = [read[pair] for pair in zip(ids, ids[1:])]
+            at = [read[pair] for pair in pairwise(ids)]
             micro_batch, scored = ran.get(r, (-1, np.zeros(len(ids) - 1, dtype=bool)))
-            row = make_row(self._intended[r], scored, ids, micro_batch, at, by_parameter, by_backward, units)
-            (rows if r in ran else carried).append(row)
-        kept = [r for r in carried if bool(np.any(r.weight != 0))]
+            made = make_row(self._intended[r], scored, ids, micro_batch, at, by_parameter, by_backward, units)
+            (rows if r in ran else carried).append(made)
+        kept = [row for row in carried if bool(np.any(row.weight != 0))]
         padding = padding_share([largest(a.reading) for a in window.arrivals])
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
         measured = Window(rows, kept, *shape, padding)
@@ -123,7 +127,7 @@ class ProbeRecorder:
     def _find(self, seen: Seen) -> list[tuple[int, int, int]]:
         """Which of our rows starts where in a batch (row, b, t), by its first pair, which occurs nowhere else."""
         first = {tuple(row[:2]): r for r, row in enumerate(self._rows)}
-        at = [(pair, b, t) for b, ids in enumerate(seen.ids.tolist()) for t, pair in enumerate(zip(ids, ids[1:]))]
+        at = [(pair, b, t) for b, ids in enumerate(seen.ids.tolist()) for t, pair in enumerate(pairwise(ids))]
         return [(first[pair], b, t) for pair, b, t in at if pair in first]
 
 
@@ -131,23 +135,27 @@ def pairs_of(rows: Sequence[Sequence[int]]) -> list[Pair]:
     """Every (input, target) pair of the rows, each once.
 
     Raises:
-        ValueError: no row; a row without a target; the padding id as an input, whose embedding takes no gradient; a pair that
-            occurs twice, so that its weight could not be given to one place.
+        ValueError: no row; a row without a target; the padding id as an input, whose embedding takes no gradient; a
+            pair that occurs twice, so that its weight could not be given to one place.
     """
     if not rows:
         raise ValueError("rows=[] holds no row: give the token ids of each row")
     short = [(b, len(row)) for b, row in enumerate(rows) if len(row) < 2]
     if short:
-        raise ValueError(f"rows[{short[0][0]}] holds {short[0][1]} tokens: a row needs at least 2, one input and one target")
-    pairs = [(int(x), int(y)) for row in rows for x, y in zip(row, row[1:])]
+        raise ValueError(
+            f"rows[{short[0][0]}] holds {short[0][1]} tokens: a row needs at least 2, one input and one target"
+        )
+    pairs = [(int(x), int(y)) for row in rows for x, y in pairwise(row)]
     if any(x == PAD for x, _ in pairs):
-        raise ValueError(f"id {PAD} is an input in the rows, but it is the probe's padding, which trains nothing: use others")
+        raise ValueError(
+            f"id {PAD} is an input in the rows, but it is the probe's padding, which trains nothing: use others"
+        )
     counts = Counter(pairs)
     pair, times = counts.most_common(1)[0]
     if times > 1:
         raise ValueError(
-            f"the pair of input and target {pair} occurs {times} times in the rows, so one gradient would hold all: give "
-            "each row its own ids (tracer_rows does), or watch a model of your own on these rows"
+            f"the pair of input and target {pair} occurs {times} times in the rows, so one gradient would hold all: "
+            "give each row its own ids (tracer_rows does), or watch a model of your own on these rows"
         )
     return pairs
 

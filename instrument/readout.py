@@ -82,8 +82,8 @@ def solve_weights(gradient_h: Tensor, unit_kh: Tensor, condition_limit: float = 
     norm_k = r_kh.norm(dim=-1)
     if not bool(norm_k.all()):
         raise ValueError(
-            f"{place}{int((norm_k == 0).sum())} of {k} targets of one input have a unit gradient of 0, since the model is "
-            "certain of them: their weights cannot be told; use another seed"
+            f"{place}{int((norm_k == 0).sum())} of {k} targets of one input have a unit gradient of 0, since the "
+            "model is certain of them: their weights cannot be told; use another seed"
         )
     singular = torch.linalg.svdvals(r_kh / norm_k[:, None])
     condition = float(singular[0] / singular[-1])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -77,9 +78,7 @@ def candidates(window: Window) -> list[Candidate]:
         Candidate("per-sequence mean", "1/(S n_b)", a.per_sequence_mean),
         Candidate("sum over tokens, never divided", "1", a.token_sum),
     ]
-    times = Candidate(
-        f"token mean times M = {backwards}", "M/N", lambda n_mb: a.scaled(a.token_mean(n_mb), backwards)
-    )
+    times = Candidate(f"token mean times M = {backwards}", "M/N", lambda n_mb: a.scaled(a.token_mean(n_mb), backwards))
     if m == 1:
         return [mean, *others] if backwards == 1 else [mean, times, *others]
     return [
@@ -94,7 +93,7 @@ def candidates(window: Window) -> list[Candidate]:
             Candidate(
                 f"only the first {k} of M = {m} micro-batches kept",
                 "1/N in them, else 0",
-                lambda n_mb, k=k: a.first_micro_batches_only(n_mb, k),
+                partial(a.first_micro_batches_only, kept=k),
             )
             for k in range(1, m)
         ),
@@ -102,7 +101,7 @@ def candidates(window: Window) -> list[Candidate]:
             Candidate(
                 f"mean of micro-batch means divided by {k} though only M = {m} ran",
                 f"1/({k} n_m)",
-                lambda n_mb, k=k: a.short_window(n_mb, k),
+                partial(a.short_window, accumulation=k),
             )
             for k in range(m + 1, 2 * m + 1)
         ),
@@ -160,7 +159,9 @@ def judge(record: Record, window: Window) -> Verdict:
     good = [fit for fit in fits if fit.fits]
     nearest = good[0] if good else min(fits, key=lambda fit: fit.deviation)
     if unreadable(record, window) == scored:
-        faults.append(f"none of {scored} targets can be read: rounding explains any weight, as where the model is certain")
+        faults.append(
+            f"none of {scored} targets can be read: rounding explains any weight, as where the model is certain"
+        )
     elif not good:
         faults.append(
             f"token weights follow none of {len(fits)} known formulas; the nearest is the {nearest.candidate.name} "
@@ -227,13 +228,17 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
     rows = window.rows
     odd = sum(int(np.sum(unexplained(record, row, window.micro_batches))) for row in rows)
     if odd:
-        faults.append(f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in")
+        faults.append(
+            f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in"
+        )
     # Both are sums of the same float64 numbers, in another order.
     lost = sum(
         int(np.sum(~np.isclose(row.backward_weight, row.weight, rtol=1e-9, atol=0, equal_nan=True))) for row in rows
     )
     if lost:
-        faults.append(f"backward delivered other weights than the parameter's gradient holds, for {lost} of {n} targets")
+        faults.append(
+            f"backward delivered other weights than the parameter's gradient holds, for {lost} of {n} targets"
+        )
     return faults
 
 
@@ -245,7 +250,9 @@ def remarks(record: Record, window: Window, scored: int) -> list[str]:
         said.append(f"label smoothing {smoothing:.3g}")
     blind = unreadable(record, window)
     if 0 < blind < scored:
-        said.append(f"{blind} of {scored} targets cannot be read: rounding explains any weight, as where the model is certain")
+        said.append(
+            f"{blind} of {scored} targets cannot be read: rounding explains any weight, as where the model is certain"
+        )
     if not window.stepped:
         said.append("no optimizer step followed")
     return said

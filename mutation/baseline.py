@@ -3,14 +3,14 @@
 import contextlib
 import importlib
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from mutation.cells import Job, Ran
 from mutation.pool import Pool, Watch
 from mutation.single_thread import use_one_thread
-from mutation.switches import one_example, seams_counted
+from mutation.switches import nothing_on, one_example, seams_counted
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Baseline:
 def measure(pool: Pool, tests: Iterable[str], seams: Collection[str], watch: Watch, quick: bool = False) -> Baseline:
     """Run each test in a child of its own, with every seam counted.
 
-    A `quick` one runs one example of each Hypothesis test: a seam that is entered then is entered, no more is certain.
-
     Alone, a test pays for the fixtures and fills the caches that it would otherwise find ready, so the count holds all
-    that it depends on.
+    that it depends on. A `quick` measure stops Hypothesis after its first example, so it may miss a seam.
 
     Raises:
         RuntimeError: a test does not pass.
     """
-    full, short = partial(seams_counted, seams), partial(one_example, seams)
-    jobs = [Job("baseline", "", (test,), partial(short, pool.items[test]) if quick else full) for test in tests]
+    if quick:
+        jobs = [Job("baseline", "quick", (test,), partial(one_example, seams, pool.items[test])) for test in tests]
+    else:
+        jobs = [Job("baseline", "full", (test,), partial(seams_counted, seams)) for test in tests]
     rans: list[Ran] = []
 
     def follow(ran: Ran) -> list[Job]:
@@ -53,6 +53,24 @@ def measure(pool: Pool, tests: Iterable[str], seams: Collection[str], watch: Wat
     quickest_first = sorted(seconds, key=seconds.__getitem__)
     reach = {seam: tuple(test for test in quickest_first if seam in entered[test]) for seam in seams}
     return Baseline(seconds, reach)
+
+
+def recheck(pool: Pool, tests: Sequence[str], watch: Watch) -> None:
+    """Run tests again with nothing switched on, many in one child, as they run under a fault.
+
+    Raises:
+        RuntimeError: a test does not pass.
+    """
+    dealt = [tuple(tests[hand :: pool.workers]) for hand in range(pool.workers)]
+    jobs = [Job("baseline", "again", hand, nothing_on) for hand in dealt if hand]
+    rans: list[Ran] = []
+
+    def follow(ran: Ran) -> list[Job]:
+        rans.append(ran)
+        return []
+
+    pool.run(jobs, follow, watch)
+    refuse_red(rans)
 
 
 def refuse_red(rans: Iterable[Ran]) -> None:

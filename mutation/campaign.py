@@ -33,7 +33,6 @@ class Campaign:
         self.began: dict[str, float] = {}
         self.tests, self.effects = sides(session, Path(plan.effects).resolve())
         self.pool = Pool({item.nodeid: item for item in session.items}, session.config.rootpath, plan.workers)
-        self.verdicts: list[Verdict] = []
         processes.adopt_orphans()
         baseline.preload(failure_path())
         self.cases = {
@@ -45,12 +44,13 @@ class Campaign:
         """Every fault before all tests that reach it; the whole suite is green before and after."""
         self.stage("the suite without a fault, test by test", len(self.tests))
         green = baseline.measure(self.pool, self.tests, self.seams, self.watch)
+        self.screen.green(f"without a fault: {len(self.tests)} tests")
         self.stage("faults", len(self.cases))
-        self.limit(green)
-        self.try_cases(green, hands=1)
+        verdicts = self.try_cases(green, patience=10, hands=1, tell=self.screen.verdict)
         self.stage("the suite without a fault, again", len(self.tests))
-        baseline.measure(self.pool, self.tests, (), self.watch)
-        return self.close()
+        baseline.recheck(self.pool, self.tests, self.watch)
+        self.screen.green(f"without a fault, again: {len(self.tests)} tests")
+        return self.close(verdicts)
 
     def try_one(self) -> list[Verdict]:
         """Few faults, soon: tests are sought with one example each, and only those that noticed must be green in full.
@@ -60,61 +60,70 @@ class Campaign:
         """
         self.stage("which tests enter the seam, with one example each", len(self.tests))
         scouted = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick=True)
-        self.stage("under the fault", len(self.cases))
-        self.try_cases(scouted, hands=self.plan.workers)
-        noticed = [killer for verdict in self.verdicts for killer in verdict.killers]
-        if not {verdict.status for verdict in self.verdicts} <= {Status.KILLED, Status.STALE, Status.HARNESS}:
-            self.verdicts.clear()
+        self.screen.green(f"without the fault, one example each: {len(self.tests)} tests")
+        self.stage("tests under the fault", len(self.cases))
+        verdicts = self.try_cases(scouted, patience=100, hands=self.plan.workers, tell=lambda verdict: None)
+        if not {verdict.status for verdict in verdicts} <= {Status.KILLED, Status.STALE, Status.HARNESS}:
             return self.try_all()
+        for verdict in verdicts:
+            self.screen.verdict(verdict)
+        noticed = [killer for verdict in verdicts for killer in verdict.killers]
         self.stage("the tests that noticed, without the fault", len(noticed))
-        baseline.measure(self.pool, noticed, (), self.watch)
-        return self.close()
+        baseline.recheck(self.pool, noticed, self.watch)
+        self.screen.green(f"without the fault, in full: {len(noticed)} tests that noticed")
+        return self.close(verdicts)
 
-    def try_cases(self, green: baseline.Baseline, hands: int) -> None:
-        """Run the jobs of every fault, and decide each as soon as its jobs are through."""
+    def try_cases(
+        self, green: baseline.Baseline, patience: float, hands: int, tell: Callable[[Verdict], None]
+    ) -> list[Verdict]:
+        """Run the jobs of every fault, and decide each as soon as its jobs are through.
+
+        Args:
+            patience: how many times what it takes without a fault a test may take.
+            hands: jobs to which the tests of one fault are dealt.
+            tell: hears each verdict as it falls.
+        """
         jobs: list[Job] = []
+        verdicts: list[Verdict] = []
+
+        def decide(case: Case) -> None:
+            verdicts.append(case.verdict())
+            tell(verdicts[-1])
+
+        def follow(ran: Ran) -> Sequence[Job]:
+            case = self.cases[ran.job.name]
+            more = case.follow(ran)
+            if not case.open:
+                decide(case)
+            return more
+
         for name, case in self.cases.items():
             tests = green.reach.get(case.fault.seam, ())
             wanted = case.jobs(tests, self.effects.get(name, ()), self.plan.first_kill, hands)
             jobs += wanted
             if not wanted:
-                self.decide(case)
-        self.pool.run(jobs, self.follow, self.watch)
-
-    def follow(self, ran: Ran) -> Sequence[Job]:
-        """Hand a job that is through to its case."""
-        case = self.cases[ran.job.name]
-        more = case.follow(ran)
-        if not case.open:
-            self.decide(case)
-        return more
-
-    def decide(self, case: Case) -> None:
-        """Take the verdict of a case, and show it."""
-        verdict = case.verdict()
-        self.verdicts.append(verdict)
-        self.screen.verdict(verdict)
+                decide(case)
+        self.pool.limits = {test: max(self.plan.patience, patience * spent) for test, spent in green.seconds.items()}
+        self.pool.run(jobs, follow, self.watch)
+        self.pool.limits = {}
+        return verdicts
 
     def watch(self, ran: Ran, test: str, cell: Cell) -> None:
         """Write and show a cell."""
         self.journal.cell(ran, test, cell)
         self.screen.cell(ran, test, cell)
 
-    def limit(self, green: baseline.Baseline) -> None:
-        """Give each test ten times what it takes without a fault."""
-        self.pool.limits = {test: max(self.plan.patience, 10 * spent) for test, spent in green.seconds.items()}
-
     def stage(self, name: str, total: int) -> None:
         """Begin a stage of so many tests or faults."""
         self.began[name] = time.monotonic()
         self.screen.stage(name, total)
 
-    def close(self) -> list[Verdict]:
+    def close(self, verdicts: list[Verdict]) -> list[Verdict]:
         """Write the summary."""
         ends = {**self.began, "": time.monotonic()}
         spent = {stage: ends[later] - ends[stage] for stage, later in pairwise(ends)}
-        self.journal.summary(self.verdicts, self.plan.first_kill, spent, self.tests)
-        return self.verdicts
+        self.journal.summary(verdicts, self.plan.first_kill, spent, self.tests)
+        return verdicts
 
 
 def run(plan: Plan, screen: Screen, how: Callable[[Campaign], list[Verdict]]) -> list[Verdict]:

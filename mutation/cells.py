@@ -13,7 +13,7 @@ class Job:
 
     Attributes:
         name: the fault, or "baseline".
-        part: "first", "second" or "effect" of a fault; empty for a baseline.
+        part: "first", "second" or "effect" of a fault; "quick", "full" or "again" of a baseline.
         tests: node ids, in order.
         switch: makes what the child enters around all of its tests; it yields the calls of each seam so far.
         stop_at_kill: leave the tests that follow the first kill.

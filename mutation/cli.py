@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from faults import CATALOGUE, Fault
 from mutation.campaign import Campaign, run
@@ -14,7 +15,7 @@ from mutation.case import Verdict
 from mutation.equivalents import read_equivalents
 from mutation.plan import Plan
 from mutation.screen import Screen
-from mutation.show import show_story, show_summary
+from mutation.show import show_line, show_story, show_summary
 from mutation.single_thread import use_one_thread
 from mutation.why import explain
 
@@ -45,7 +46,7 @@ def planted(
     out: Out = Path("planted"),
 ) -> None:
     """Put every fault on trial; exit 1 unless each is noticed, and measured to be what it declares."""
-    verdicts, screen = carry_out(Campaign.try_all, fault or list(CATALOGUE), mode, workers, out)
+    verdicts, screen = carry_out(Campaign.try_all, show_line, fault or list(CATALOGUE), mode, workers, out)
     show_summary(screen.console, verdicts)
     raise typer.Exit(0 if all(verdict.accepted() for verdict in verdicts) else 1)
 
@@ -58,8 +59,7 @@ def prove(
     out: Out = Path("planted"),
 ) -> None:
     """Show which tests notice one fault, and that its closed form is measured; exit 1 unless both hold."""
-    (verdict,), screen = carry_out(Campaign.try_one, [name], mode, workers, out)
-    show_story(screen.console, verdict)
+    (verdict,), _ = carry_out(Campaign.try_one, show_story, [name], mode, workers, out)
     raise typer.Exit(0 if verdict.accepted() else 1)
 
 
@@ -83,13 +83,18 @@ def known(name: str) -> Fault:
 
 
 def carry_out(
-    how: Callable[[Campaign], list[Verdict]], names: list[str], mode: Mode, workers: int, out: Path
+    how: Callable[[Campaign], list[Verdict]],
+    show: Callable[[Console, Verdict], None],
+    names: list[str],
+    mode: Mode,
+    workers: int,
+    out: Path,
 ) -> tuple[list[Verdict], Screen]:
     """Run a campaign over faults of the catalogue; a void one ends the command with its reason."""
     faults = {name: known(name) for name in names}
     declared = read_equivalents(Path(__file__).with_name("equivalents.toml"), CATALOGUE)
     plan = Plan(faults, out, equivalent=declared, first_kill=mode is Mode.FIRST, workers=workers)
-    screen = Screen()
+    screen = Screen(show)
     try:
         return run(plan, screen, how), screen
     except RuntimeError as error:

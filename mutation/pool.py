@@ -23,12 +23,14 @@ class Pool:
         items: the collected tests, by node id.
         root: folder of the project under test.
         workers: children at a time.
+        spared: children that were there before, and are none of its business.
         limits: seconds that a test may take; one that is not listed gets two minutes.
     """
 
     def __init__(self, items: Mapping[str, pytest.Item], root: Path, workers: int) -> None:
         self.items, self.root, self.workers = items, root, workers
         self.limits: dict[str, float] = {}
+        self.spared = processes.children()
         self.live: list[Worker] = []
 
     def run(self, jobs: Iterable[Job], follow: Follow, watch: Watch) -> None:
@@ -47,7 +49,7 @@ class Pool:
             for worker in self.live:
                 worker.end()
             self.live.clear()
-            processes.sweep(())
+            processes.sweep(self.spared)
 
     def start(self, ran: Ran) -> None:
         """Fork a child for the tests of a job that have not run yet."""
@@ -68,7 +70,7 @@ class Pool:
             if over:
                 ended += worker.end()
                 self.live.remove(worker)
-                processes.sweep([other.pid for other in self.live])
+                processes.sweep([*self.spared, *(other.pid for other in self.live)])
             for test in ended:
                 watch(worker.ran, test, worker.ran.cells[test])
             if over and self.restart(worker):

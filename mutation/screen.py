@@ -3,6 +3,7 @@
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -12,25 +13,20 @@ from rich.text import Text
 
 from mutation.case import Verdict
 from mutation.cells import Cell, Ran
-from mutation.status import Effect, Status
-
-
-def colour(status: Status) -> str:
-    """The colour of a status."""
-    if status in (Status.KILLED, Status.EQUIVALENT):
-        return "green"
-    return "red" if status in (Status.SURVIVED, Status.NOT_REACHED) else "yellow"
+from mutation.show import colour
+from mutation.status import Status
 
 
 class Screen:
-    """One line for each fault that is decided, and below them what is going on.
+    """What is settled, and below it what is going on.
 
     Writes to a copy of the standard output, since the campaign sends that one to a file while it runs. Draws only when
     something happens: a thread that draws would make every fork unsafe.
     """
 
-    def __init__(self) -> None:
-        self.console = Console(file=os.fdopen(os.dup(1), "w"), highlight=False)
+    def __init__(self, show: Callable[[Console, Verdict], None]) -> None:
+        self.show = show
+        self.console = Console(file=os.fdopen(os.dup(1), "w"), highlight=False, soft_wrap=True)
         self.live = Live(
             console=self.console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
         )
@@ -67,14 +63,12 @@ class Screen:
         self.running.pop(verdict.name, None)
         self.counts[verdict.status] += 1
         self.through += 1
-        line = Text.assemble(
-            (f"{verdict.status:17}", colour(verdict.status)),
-            f"{verdict.name:44} ",
-            (f"effect {verdict.effect:11}", "green" if verdict.effect is Effect.MATCHED else "red"),
-            f" {len(verdict.killers)} of {len(verdict.cells)} tests noticed",
-        )
-        self.console.print(line)
+        self.show(self.console, verdict)
         self.draw()
+
+    def green(self, what: str) -> None:
+        """Show that tests are green where they must be."""
+        self.console.print(Text.assemble(("green", "green"), f" {what}"))
 
     def draw(self) -> None:
         """Draw the stage, the counts and what runs."""

@@ -1,4 +1,4 @@
-"""A finished campaign in words: the table of all faults, and the story of one."""
+"""Verdicts in words: one line each, the table of all, and the story of one."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,29 +6,46 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from mutation.case import Verdict
-from mutation.screen import colour
-from mutation.status import Effect
+from mutation.status import Effect, Status
+
+
+def colour(status: Status) -> str:
+    """The colour of a status."""
+    if status in (Status.KILLED, Status.EQUIVALENT):
+        return "green"
+    return "red" if status in (Status.SURVIVED, Status.NOT_REACHED) else "yellow"
+
+
+def show_line(console: Console, verdict: Verdict) -> None:
+    """Print a verdict in one line."""
+    noticed = verdict.killers or verdict.unconfirmed
+    line = Text.assemble(
+        (f"{verdict.status:16} ", colour(verdict.status)),
+        f"{verdict.name:40} ",
+        (f"effect {verdict.effect:10} ", "green" if verdict.effect is Effect.MATCHED else "red"),
+        f"{short(noticed[0])}{more(noticed[1:])}" if noticed else f"{len(verdict.cells)} tests ran",
+    )
+    console.print(line)
 
 
 def show_summary(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """Print one line per fault, those that need attention first, and what the campaign comes to."""
-    table = Table(box=None, header_style="bold")
-    for heading in ("fault", "status", "effect", "noticed by", "note"):
-        table.add_column(heading, overflow="fold")
-    for verdict in sorted(verdicts, key=lambda verdict: (verdict.accepted(), verdict.name)):
-        table.add_row(
-            verdict.name,
-            f"[{colour(verdict.status)}]{verdict.status}[/]",
-            verdict.effect,
-            escape(short(verdict.killers[0])) + more(verdict.killers[1:]) if verdict.killers else "",
-            escape(verdict.note[:200]),
-        )
-    console.print(table)
+    """Print what a campaign comes to, and once more what it cannot pass with."""
+    open_ones = sorted((verdict for verdict in verdicts if not verdict.accepted()), key=lambda verdict: verdict.name)
+    if open_ones:
+        table = Table(box=None, header_style="bold")
+        for heading in ("not accepted", "status", "effect"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("seam, and what is known", overflow="fold")
+        for verdict in open_ones:
+            status = Text(verdict.status, style=colour(verdict.status))
+            table.add_row(verdict.name, status, verdict.effect, escape(f"{verdict.fault.seam} {verdict.note[:200]}"))
+        console.print(table)
     counts = Counter(str(verdict.status) for verdict in verdicts)
-    accepted = sum(verdict.accepted() for verdict in verdicts)
-    console.print(f"{accepted} of {len(verdicts)} accepted; " + ", ".join(f"{n} {name}" for name, n in counts.items()))
+    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    console.print(f"{len(verdicts) - len(open_ones)} of {len(verdicts)} faults accepted: {told}")
 
 
 def show_story(console: Console, verdict: Verdict) -> None:
@@ -36,10 +53,10 @@ def show_story(console: Console, verdict: Verdict) -> None:
     fault = verdict.fault
     console.print(f"[bold]{verdict.name}[/] ({escape(fault.library)}, {fault.year})")
     console.print(f"  {escape(fault.mechanism)}")
-    console.print(f"  source  {escape(fault.source)}")
-    console.print(f"  seam    {escape(fault.seam)}, called {verdict.hits} times under the fault")
+    console.print(f"  source {escape(fault.source)}")
+    console.print(f"  seam   {escape(fault.seam)}, called {verdict.hits} times under the fault")
     console.print(
-        f"[{colour(verdict.status)}]{verdict.status}[/] by {len(verdict.killers)} of {len(verdict.cells)} tests"
+        f"[{colour(verdict.status)}]{verdict.status}[/]: {len(verdict.killers)} of {len(verdict.cells)} tests that ran"
     )
     for test in verdict.killers:
         console.print(f"  {escape(test)}")

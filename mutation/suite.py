@@ -46,8 +46,7 @@ def with_collected(paths: Sequence[str], log: TextIO, call: Callable[[pytest.Ses
     Raises:
         RuntimeError: the suite cannot be collected.
     """
-    os.environ["HYPOTHESIS_PROFILE"] = "mutation"
-    use_one_thread()
+    set_environment()
     plugin = InsteadOfRunning(call)
     off = [
         f"-pno:{name}" for name in ("cacheprovider", "xdist", "faulthandler", "unraisableexception", "threadexception")
@@ -60,6 +59,12 @@ def with_collected(paths: Sequence[str], log: TextIO, call: Callable[[pytest.Ses
     if not plugin.results:
         raise RuntimeError(f"the suite could not be collected ({plugin.broken or list(paths)}): the run is void")
     return plugin.results[0]
+
+
+def set_environment() -> None:
+    """Choose one thread, and the Hypothesis profile whose examples are the same in every run."""
+    os.environ["HYPOTHESIS_PROFILE"] = "mutation"
+    use_one_thread()
 
 
 @contextlib.contextmanager

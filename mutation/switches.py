@@ -39,7 +39,7 @@ def one_example(seams: Iterable[str], test: pytest.Item) -> Iterator[Counts]:
 
 @contextmanager
 def nothing_on() -> Iterator[Counts]:
-    """Nothing: the tests plant the fault themselves."""
+    """Nothing, or what a test switches on itself."""
     yield dict
 
 

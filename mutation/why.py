@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from faults import Fault, Hits, planted
+from mutation.suite import set_environment
 
 
 class UnderFault:
@@ -26,6 +27,7 @@ def explain(fault: Fault, tests: Sequence[str]) -> tuple[int, int]:
     Returns:
         The tests that failed (0 or 1), and the calls of the seam.
     """
+    set_environment()
     plugin = UnderFault(fault)
     failed = Failures()
     pytest.main(["-x", "-q", "--tb=long", "-pno:cacheprovider", "-pno:xdist", *tests], plugins=[plugin, failed])

@@ -1,4 +1,4 @@
-"""The weight of each token at the final hidden state: equal to full autograd for every head, at every state of a model."""
+"""The weight of each token at the final hidden state: equal to full autograd for every head and state of a model."""
 
 import numpy as np
 import pytest
@@ -236,7 +236,7 @@ def test_a_bfloat16_model_with_padding_is_read():
     model = models.llama().bfloat16()
 
     with watch(model) as report:
-        model(**make_batch(random_ids(1, 6).tolist() + [[5, 6, 7]])).loss.backward()
+        model(**make_batch([*random_ids(1, 6).tolist(), [5, 6, 7]])).loss.backward()
 
     assert ("bfloat16", "bfloat16") == (report.record.work_dtype, report.record.loss_dtype)
     report.assert_token_mean(tol=0.05)

@@ -39,7 +39,9 @@ def group(*members, of=ExceptionGroup):
         "np.testing.assert_allclose(1, 2)",
         "pytest.fail('no')",
         "with pytest.raises(ValueError): pass",
+        "with pytest.raises(ValueError) as info: raise ValueError('b')\ninfo.match('a')",
         "class Own(AssertionError): pass\nraise Own",
+        "import unittest\nunittest.TestCase().assertEqual(1, 2)",
     ],
 )
 def test_what_a_test_asserts_is_an_assertion(source):
@@ -60,6 +62,23 @@ def test_a_failed_torch_comparison_is_an_assertion():
 )
 def test_a_librarys_own_assertion_is_an_error(file):
     assert kind_of(caught("assert 1 == 2", module="library.model", file=file)) == "error"
+
+
+@pytest.mark.parametrize("module", ["pandas._testing.asserters", "numpy.testing", "torch.testing._comparison"])
+def test_a_librarys_functions_for_testing_speak_for_the_test(module):
+    assert kind_of(caught("assert 1 == 2", module=module, file="/lib/library.py")) == "assert"
+
+
+def test_only_pytests_own_failure_is_one():
+    assert kind_of(caught("class Failed(Exception): pass\nraise Failed")) == "error"
+    assert kind_of(caught("raise ValueError", module="_pytest.fixtures", file="/lib/pytest.py")) == "error"
+
+
+def test_code_without_a_module_is_described():
+    with pytest.raises(AssertionError) as info:
+        exec(compile("assert 0", str(ROOT / "tests" / "example.py"), "exec"), {})
+
+    assert describe(info.value, ROOT).module == ""
 
 
 @pytest.mark.parametrize("source", ["1 + 'a'", "None.grad", "1 / 0", "import no_such_module", "raise SystemExit"])
@@ -98,6 +117,22 @@ def test_the_instruments_accident_is_no_refusal(source):
 )
 def test_a_group_counts_when_all_of_it_does(members, kind):
     assert kind_of(group(*members)) == kind
+
+
+@pytest.mark.parametrize(("sources", "kind"), [(["refuse"], "refusal"), (["refuse", "assert"], "assert")])
+def test_refusals_count_in_a_group(sources, kind):
+    raised = {
+        "refuse": caught("raise ValueError", module="instrument.readout"),
+        "assert": caught("assert 0"),
+    }
+
+    assert kind_of(Raised(("ExceptionGroup",), members=tuple(raised[source] for source in sources))) == kind
+
+
+def test_the_members_of_a_raised_group_are_described():
+    described = caught("raise ExceptionGroup('several', [AssertionError(), ValueError()])")
+
+    assert ["AssertionError", "ValueError"] == [member.names[0] for member in described.members]
 
 
 def test_what_hypothesis_says_of_itself_is_an_error():

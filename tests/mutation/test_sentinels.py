@@ -120,6 +120,13 @@ def test_no_process_is_left(project):
     assert not [pid for pid in left if Path(f"/proc/{pid}").exists()]
 
 
+def test_temporary_folders_are_gone(cells):
+    made = [folder for cell in cells for folder in cell["properties"].get("folders", [])]
+
+    assert made
+    assert not [folder for folder in made if Path(folder).exists()]
+
+
 def test_nothing_is_written_beside_the_output_folder(project):
     sentinels = {"seen", "left"}
     kept = {file.name for file in project.iterdir()} - {"__pycache__", ".hypothesis", "out"} - sentinels
@@ -153,3 +160,22 @@ def test_a_campaign_that_proves_nothing_is_void(tmp_path, addition, reason):
     assert done.returncode == 1
     assert "void" in done.stderr
     assert reason in done.stderr
+
+
+def test_a_suite_that_turns_red_makes_the_campaign_void(tmp_path):
+    project = lay_out(tmp_path)
+    with (project / "test_toy.py").open("a") as suite:
+        suite.write(
+            """
+def test_turns_red():
+    cells = open(__file__.replace("test_toy.py", "out/cells.jsonl")).read()
+    assert '"part": "first"' not in cells
+"""
+        )
+
+    done = campaign(project, "first")
+
+    lines = (project / "out" / "cells.jsonl").read_text().splitlines()
+    kinds = {cell["part"]: cell["kind"] for cell in map(json.loads, lines) if "test_turns_red" in cell["test"]}
+    assert {"full": "pass", "again": "assert"} == kinds
+    assert "void" in done.stderr

@@ -61,9 +61,10 @@ def no_patch(original):
     raise OSError("the patch itself fails")
 
 
-def leave_a_process(original):
+def leave_a_process_and_a_file(original):
     def start(x):
         left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        Path("stray").touch()
         with (HERE / "left").open("a") as file:
             file.write(f"{left.pid}\n")
         return original(x) + 1
@@ -101,7 +102,7 @@ PATCHES = {
     "unreached": off_by_one,
     "once": wrong_once,
     "unplantable": no_patch,
-    "litters": leave_a_process,
+    "litters": leave_a_process_and_a_file,
     "cached": off_by_one,
     "moved": off_by_one,
 }

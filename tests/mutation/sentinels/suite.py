@@ -1,6 +1,7 @@
 """The tests that must notice, and tests that stand behind one that takes its process down."""
 
 import functools
+import tempfile
 
 import pytest
 import toy
@@ -31,6 +32,10 @@ def test_may_hang(turn):
 def test_enters_late(x):
     if x:
         assert toy.late(x) == x + 1
+
+
+def test_leaves_its_folders_behind(tmp_path, record_property):
+    record_property("folders", [str(tmp_path), tempfile.mkdtemp()])
 
 
 def test_enters_without_looking():

@@ -1,0 +1,317 @@
+"""What a user calls: assertions that pass and fail for the right reason, and a report that says what was measured."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from closed_forms import aggregation
+from instrument import Report, expected_weights, make_batch, tracer_rows, watch, xray, xray_rows
+from tests.instrument import models
+from tests.instrument.records import a_record, a_row, a_window
+
+
+def train(model, rows, labels=None, factor=1.0):
+    """One backward over all rows."""
+    (factor * model(**make_batch(rows, labels)).loss).backward()
+
+
+def row_by_row(model, rows):
+    """One window per row."""
+    for row in rows:
+        train(model, [row])
+        torch.optim.SGD(model.parameters(), lr=0.0).step()
+        model.zero_grad()
+
+
+def halves(model, rows):
+    """Two micro-batches whose means are averaged."""
+    for part in (rows[:2], rows[2:]):
+        train(model, part, factor=0.5)
+
+
+# xray and watch.
+
+
+@given(st.lists(st.integers(2, 8), min_size=1, max_size=5), st.integers(0, 2**16))
+def test_a_plain_step_is_a_token_mean_in_the_order_of_the_lengths(lengths, seed):
+    report = xray(train, lengths, seed)
+
+    report.assert_token_mean()
+    report.assert_pure_rescaling()
+    assert report.ok
+    assert lengths == [len(row.ids) for row in report.rows]
+    assert tracer_rows(lengths, seed) == [row.ids.tolist() for row in report.rows]
+
+
+def test_the_order_of_the_rows_is_the_callers_though_the_step_shuffles():
+    report = xray(lambda model, rows: train(model, rows[::-1]), [3, 6, 4])
+
+    assert [3, 6, 4] == [len(row.ids) for row in report.rows]
+
+
+def test_what_a_step_returns_is_ignored():
+    xray(lambda model, rows: train(model, rows) or "anything", [3, 4]).assert_token_mean()
+
+
+def test_the_same_seed_measures_the_same():
+    assert xray(train, [3, 4], seed=5).to_json() == xray(train, [3, 4], seed=5).to_json()
+    assert xray(train, [3, 4], seed=5).to_json() != xray(train, [3, 4], seed=6).to_json()
+
+
+def test_marks_say_which_targets_should_be_scored():
+    labelled = [[True, False, True], [False, True]]
+
+    def step(model, rows):
+        labels = [[-100, *(i if m else -100 for i, m in zip(row[1:], marks))] for row, marks in zip(rows, labelled)]
+        train(model, rows, labels)
+
+    report = xray(step, [4, 3], labelled=labelled)
+
+    report.assert_token_mean()
+    assert report.ok
+    np.testing.assert_allclose(report.weights[0], [1 / 3, 0, 1 / 3], rtol=1e-6)
+    np.testing.assert_allclose(report.weights[1], [0, 1 / 3], rtol=1e-6)
+
+
+def test_a_report_of_several_windows_gives_their_rows_one_after_the_other():
+    report = xray(row_by_row, [4, 3, 6])
+
+    report.assert_token_mean()
+    assert report.ok
+    assert 3 == len(report.windows) == len(report.verdicts)
+    for weight, n in zip(report.weights, (3, 2, 5)):
+        np.testing.assert_allclose(weight, [1 / n] * n, rtol=1e-6)
+
+
+def test_a_watched_report_grows_with_every_window():
+    model, seen = models.llama(), []
+
+    with watch(model) as report:
+        for row in ([5, 6, 7], [8, 9, 5, 6]):
+            row_by_row(model, [row])
+            seen.append(len(report.windows))
+
+    assert [1, 2] == seen
+    assert isinstance(report, Report)
+    report.assert_token_mean()
+
+
+# Assertions.
+
+
+def test_weights_are_compared_absolutely():
+    report = xray(lambda model, rows: train(model, rows, factor=2), [4, 3])
+
+    with pytest.raises(AssertionError, match="weights are off by 1 of a token mean"):
+        report.assert_token_mean()
+    with pytest.raises(AssertionError, match=r"weights are off by 1 of a token mean, 0\.999 allowed"):
+        report.assert_token_mean(tol=0.999)
+    report.assert_token_mean(tol=1.001)
+    report.assert_weights([[2 / 5] * 3, [2 / 5] * 2])
+
+
+def test_a_negative_loss_is_no_token_mean():
+    report = xray(lambda model, rows: train(model, rows, factor=-1), [4, 3])
+
+    with pytest.raises(AssertionError, match="weights are off by 2 of a token mean"):
+        report.assert_token_mean(tol=1.9)
+    report.assert_weights([[-1 / 5] * 3, [-1 / 5] * 2])
+
+
+@pytest.mark.parametrize("assertion", ["assert_token_mean", "assert_pure_rescaling"])
+def test_a_failure_shows_the_verdict_and_the_table(assertion):
+    report = xray(lambda model, rows: train(model, rows, factor=2), [4, 3])
+    report.rows[0].remainder[1] = 0.1
+
+    with pytest.raises(AssertionError) as failed:
+        getattr(report, assertion)()
+
+    assert str(report) in str(failed.value)
+    assert "FAULT: token weights follow none of" in str(failed.value)
+    assert "2.0000 2.0000 2.0000" in str(failed.value)
+
+
+def test_one_weight_in_many_that_is_off_is_found():
+    expected = [[1 / 5] * 3, [1 / 5, 1 / 5 * (1 + 1e-4)]]
+    report = xray(train, [4, 3])
+
+    with pytest.raises(AssertionError, match=r"weights are off by 0\.0001 of a token mean"):
+        report.assert_weights(expected)
+    assert report.deviation_from(expected) == pytest.approx(1e-4, rel=1e-2)
+
+
+def test_a_token_that_is_nearly_certain_excuses_no_other():
+    sure = a_row([1 / 2], amplification=1e5)
+
+    Report(a_record(a_window(sure, a_row([1 / 2])))).assert_token_mean()
+    with pytest.raises(AssertionError, match=r"weights are off by 0\.001 of"):
+        Report(a_record(a_window(sure, a_row([1 / 2 + 0.0005])))).assert_token_mean()
+
+
+def test_a_remainder_of_a_nearly_certain_token_excuses_no_other():
+    sure, pure, odd = (
+        a_row([1 / 2], amplification=a, remainder=np.array([r])) for a, r in ((1e5, 1e-3), (1, 0.0), (1, 1e-3))
+    )
+
+    Report(a_record(a_window(sure, pure))).assert_pure_rescaling()
+    with pytest.raises(AssertionError, match=r"a share of 0\.002 of a target's gradient"):
+        Report(a_record(a_window(sure, odd))).assert_pure_rescaling()
+
+
+@pytest.mark.parametrize(
+    "row", [{"weights": [np.nan], "amplification": np.inf}, {"weights": [1 / 2], "amplification": 1e9}]
+)
+def test_a_token_that_cannot_be_read_is_no_pass(row):
+    report = Report(a_record(a_window(a_row(**row), a_row([1 / 2]))))
+
+    for ask in (report.assert_token_mean, report.assert_pure_rescaling):
+        with pytest.raises(ValueError, match="1 of 2 targets cannot be read"):
+            ask()
+
+
+def test_a_tolerance_of_ones_own_is_taken_at_its_word():
+    report = Report(a_record(a_window(a_row([1.03 / 2], amplification=1e9), a_row([1 / 2]))))
+
+    report.assert_token_mean(tol=0.04)
+    with pytest.raises(AssertionError, match=r"off by 0\.03 of a token mean, 0\.02 allowed"):
+        report.assert_token_mean(tol=0.02)
+
+
+def test_a_gradient_on_an_unlabelled_token_fails_though_all_weights_are_right():
+    labelled = [[True, True, True], [True, False]]
+
+    def step(model, rows):
+        # Divided by the four that should be scored, but the fifth is in it.
+        train(model, rows, factor=5 / 4)
+
+    with pytest.raises(AssertionError, match="1 tokens that should not be scored have a gradient"):
+        xray(step, [4, 3], labelled=labelled).assert_token_mean()
+
+
+def test_a_gradient_on_padding_fails_though_all_weights_are_right():
+    def step(model, rows):
+        batch = make_batch(rows, pad_to=6)
+        batch["labels"][0, 5] = 7
+        # Divided by the five that should be scored, but one of padding is in it.
+        (model(**batch).loss * 6 / 5).backward()
+
+    with pytest.raises(AssertionError, match="gradient reaches padding"):
+        xray(step, [4, 3]).assert_token_mean()
+
+
+def test_weights_of_a_closed_form_are_expected_in_the_order_of_the_report():
+    report = xray(lambda model, rows: halves(model, rows[::-1]), [4, 3, 9])
+
+    # The step runs the rows in the other order: 8 and 2 targets, then 3.
+    expected = expected_weights(report, aggregation.mean_of_micro_batch_means)
+
+    np.testing.assert_allclose(expected[0], [1 / 6] * 3)
+    np.testing.assert_allclose(expected[1], [1 / 20] * 2)
+    np.testing.assert_allclose(expected[2], [1 / 20] * 8)
+    report.assert_weights(expected)
+    with pytest.raises(AssertionError, match=r"off by 1\.17 of a token mean"):
+        report.assert_token_mean()
+
+
+def test_a_closed_form_gets_its_arguments_window_by_window():
+    report = xray(row_by_row, [4, 3])
+
+    expected = expected_weights(report, aggregation.short_window, accumulation=2)
+
+    assert [[1 / 6] * 3, [1 / 4] * 2] == [list(row) for row in expected]
+
+
+@pytest.mark.parametrize("factor", [3.0, -0.5])
+def test_a_rescaled_loss_is_a_pure_rescaling(factor):
+    xray(lambda model, rows: train(model, rows, factor=factor), [4, 3]).assert_pure_rescaling()
+
+
+def test_a_second_term_is_no_pure_rescaling():
+    def step(model, rows):
+        out = model(**make_batch(rows))
+        (out.loss + 0.01 * out.logits.square().mean()).backward()
+
+    with pytest.raises(AssertionError, match=r"a share of 0\.\d+ of a target's gradient is not its own"):
+        xray(step, [4, 3]).assert_pure_rescaling()
+
+
+def test_label_smoothing_is_no_pure_rescaling():
+    report = Report(a_record(a_window(a_row([0.9 / 2] * 2, uniform=[0.1 / 2] * 2))))
+
+    with pytest.raises(AssertionError, match=r"a share of 0\.111 of"):
+        report.assert_pure_rescaling()
+    report.assert_pure_rescaling(tol=0.12)
+
+
+def test_a_gradient_that_is_no_targets_at_all_is_no_pure_rescaling():
+    report = Report(a_record(a_window(a_row([1.0, 0.0], scored=[True, False], remainder=np.array([0.0, 0.1])))))
+
+    with pytest.raises(AssertionError, match="a share of inf of"):
+        report.assert_pure_rescaling(tol=0.5)
+
+
+def test_rounding_is_the_largest_of_the_readable_targets():
+    rows = [a_row([1 / 3], amplification=a) for a in (1.0, 4.0, 1e12)]
+
+    report = Report(a_record(a_window(*rows)))
+
+    alone = Report(a_record(a_window(rows[0])))
+    assert report.rounding() == pytest.approx(4 * alone.rounding())
+    assert 0 < alone.rounding() < 1e-5
+
+
+# What a report says.
+
+
+def test_json_holds_all_that_was_measured_and_no_nan(tmp_path):
+    model = models.llama()
+    with watch(model) as report:
+        train(model, [[5, 6, 7, 8], [8, 9]], [[-100, 6, -100, 8], [8, 9]])
+    path = tmp_path / "report.json"
+
+    text = report.to_json(path)
+
+    assert text + "\n" == path.read_text()
+    found = json.loads(text, parse_constant=pytest.fail)
+    row = found["windows"][0]["rows"][0]
+    assert [5, 6, 7, 8] == row["ids"]
+    assert [True, False, True] == row["scored"]
+    assert row["weight"][0] == report.rows[0].weight[0]
+    assert [None] * 3 == row["uniform_loss"]
+    assert (0.0, None, None) == (row["weight"][1], row["cosine"][1], row["loss"][1])
+    assert "token mean" == found["windows"][0]["verdict"]["name"]
+    assert [] == found["windows"][0]["verdict"]["faults"]
+    assert models.VOCABULARY == found["vocabulary"]
+    assert ("float32", "float32", "live") == (found["work_dtype"], found["loss_dtype"], found["instrument"])
+    assert torch.__version__ == found["versions"]["torch"]
+
+
+def test_json_of_an_unreadable_window_holds_no_nan():
+    report = Report(a_record(a_window(a_row([np.nan], amplification=np.inf), padding=math.inf)))
+
+    found = json.loads(report.to_json(), parse_constant=pytest.fail)
+
+    assert found["windows"][0]["rows"][0]["weight"] == [None]
+    assert found["windows"][0]["padding"] is None
+
+
+def test_a_report_prints_as_its_table():
+    report = xray(train, [4, 3])
+
+    assert report.table() == str(report) == f"{report}"
+    assert "OK: every target weighs the same, token mean, w = 1/N" in str(report)
+
+
+def test_rows_of_ones_own_are_measured_as_tracers_are():
+    rows = [[5, 9, 7], [8, 6]]
+
+    report = xray_rows(train, rows)
+
+    report.assert_token_mean()
+    assert rows == [row.ids.tolist() for row in report.rows]
+    assert [9, 7] == report.rows[0].target.tolist()

@@ -1,0 +1,361 @@
+"""The verdict names the formula that a loop follows, or says that none does; and everything else that is wrong."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from instrument import make_batch, verdict, watch, xray
+from tests.instrument import models
+from tests.instrument.records import a_record, a_row, a_window
+
+# Counts of targets [m][b] of three micro-batches in which no two formulas agree.
+LENGTHS = (4, 9, 6, 12, 3)
+MICRO_BATCHES = ((0, 1), (2,), (3, 4))
+
+
+def mean(losses, window):
+    return losses.sum() / window
+
+
+def micro_batch_mean(losses, window):
+    return losses.mean() / 3
+
+
+def sum_of_micro_batch_means(losses, window):
+    return losses.mean()
+
+
+def token_sum(losses, window):
+    return losses.sum()
+
+
+def divided_once_more(losses, window):
+    return losses.sum() / window / 3
+
+
+def times_micro_batches(losses, window):
+    return losses.sum() / window * 3
+
+
+def divided_by_four(losses, window):
+    return losses.mean() / 4
+
+
+REDUCTIONS = {
+    "token mean": mean,
+    "mean of micro-batch means, M = 3": micro_batch_mean,
+    "sum of micro-batch means, M = 3 times too large": sum_of_micro_batch_means,
+    "sum over tokens, never divided": token_sum,
+    "token mean divided once more by M = 3": divided_once_more,
+    "token mean times M = 3": times_micro_batches,
+    "mean of micro-batch means divided by 4 though only M = 3 ran": divided_by_four,
+}
+
+
+def losses_of(model, rows, labels=None):
+    """[targets] cross-entropy of each target of a batch, row by row."""
+    batch = make_batch(rows, labels)
+    labels_bt = batch["labels"][:, 1:]
+    logits_btv = model(**batch).logits[:, :-1].float()
+    kept = labels_bt != -100
+    return torch.nn.functional.cross_entropy(logits_btv[kept], labels_bt[kept], reduction="none")
+
+
+def accumulate(model, rows, reduce, after=lambda m, model: None):
+    """A loop that somebody wrote: a window of three micro-batches."""
+    targets = sum(len(row) - 1 for row in rows)
+    for m, numbers in enumerate(MICRO_BATCHES):
+        reduce(losses_of(model, [rows[b] for b in numbers]), targets).backward()
+        after(m, model)
+
+
+def measured(reduce, **more):
+    """Verdict of one window of the probe."""
+    return xray(lambda model, rows: accumulate(model, rows, reduce, **more), LENGTHS).verdicts[0]
+
+
+def live_verdict(reduce, dtype=torch.float32, scale=1.0):
+    """Verdict of one window of a model of one's own."""
+    model = models.llama(vocab_size=16).to(dtype)
+    drawn = torch.Generator().manual_seed(0)
+    rows = [torch.randint(3, 16, (n,), generator=drawn).tolist() for n in LENGTHS]
+    with watch(model) as report:
+        accumulate(model, rows, lambda losses, window: scale * reduce(losses, window))
+    return report.verdicts[0]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_probe_names_what_a_loop_does(name):
+    found = measured(REDUCTIONS[name])
+
+    assert name == found.name
+    assert () == found.same
+    assert found.ok == (name == "token mean")
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_live_instrument_names_what_a_loop_does(name):
+    assert name == live_verdict(REDUCTIONS[name]).name
+
+
+def test_a_mean_over_rows_is_named():
+    def reduce(losses, window):
+        per_row = {11: (3, 8), 5: (5,), 13: (11, 2)}[len(losses)]
+        return sum(part.mean() for part in losses.split(per_row)) / len(LENGTHS)
+
+    assert "per-sequence mean" == measured(reduce).name
+
+
+def test_means_weighted_by_rows_are_named():
+    def reduce(losses, window):
+        rows = {11: 2, 5: 1, 13: 2}[len(losses)]
+        return losses.mean() * rows / len(LENGTHS)
+
+    assert "micro-batch means weighted by their rows, M = 3" == measured(reduce).name
+
+
+def test_overwritten_micro_batches_are_named():
+    found = measured(mean, after=lambda m, model: m < 2 and model.zero_grad())
+
+    assert "only the last micro-batch kept" == found.name
+    assert any("backward delivered other weights" in fault and "for 16 of 29" in fault for fault in found.faults)
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_micro_batches_that_get_lost_are_named(kept):
+    number = itertools.count()
+
+    found = measured(lambda losses, window: mean(losses, window) * (next(number) < kept))
+
+    assert f"only the first {kept} of M = 3 micro-batches kept" == found.name
+
+
+def test_a_form_in_which_nothing_fits_shows_the_nearest():
+    found = measured(lambda losses, window: 1.1 * mean(losses, window))
+
+    assert (None, "") == (found.name, found.equation)
+    assert "token mean" == found.nearest.candidate.name
+    assert found.nearest.deviation == pytest.approx(0.1, rel=1e-4)
+    assert "the nearest is the token mean (1/N), off by up to 0.1 of a token-mean weight" in found.faults[0]
+
+
+def test_every_form_that_fits_is_told():
+    found = xray(lambda model, rows: model(**make_batch(rows)).loss.backward(), [4, 4, 4]).verdicts[0]
+
+    assert "token mean" == found.name
+    assert ("per-sequence mean",) == found.same
+
+
+def test_equal_micro_batches_fit_every_mean():
+    def step(model, rows):
+        for row in rows:
+            (model(**make_batch([row])).loss / 2).backward()
+
+    found = xray(step, [5, 5]).verdicts[0]
+
+    assert "token mean" == found.name
+    assert {
+        "mean of micro-batch means, M = 2",
+        "micro-batch means weighted by their rows, M = 2",
+        "per-sequence mean",
+    } == set(found.same)
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-5, 1 - 1e-5])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_scale_that_is_off_by_a_hundred_thousandth_is_seen_live(dtype, factor):
+    assert "token mean" == live_verdict(mean, dtype).name
+    assert live_verdict(mean, dtype, scale=factor).name is None
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-5, 1 - 1e-5])
+def test_a_scale_that_is_off_by_a_hundred_thousandth_is_seen_by_the_probe(factor):
+    def scaled(losses, window):
+        return factor * mean(losses, window)
+
+    assert measured(scaled).name is None
+
+
+def test_label_smoothing_is_a_remark_and_no_fault():
+    def step(model, rows):
+        from instrument.loops.trainer import run_trainer
+
+        run_trainer(model, rows, micro_batch=5, label_smoothing_factor=0.1)
+
+    found = xray(step, LENGTHS).verdicts[0]
+
+    assert found.ok
+    assert "token mean" == found.name
+    assert ("label smoothing 0.1",) == found.remarks
+
+
+def test_another_term_in_the_loss_is_a_fault():
+    def step(model, rows):
+        batch = make_batch(rows)
+        out = model(**batch)
+        (out.loss + 1e-3 * out.logits.logsumexp(-1).square()[batch["attention_mask"] > 0].mean()).backward()
+
+    found = xray(step, LENGTHS).verdicts[0]
+
+    assert any("is not a multiple of their own: another term or target is in" in fault for fault in found.faults)
+
+
+def test_a_target_that_carries_no_label_is_a_fault():
+    def step(model, rows):
+        losses_of(model, rows, [[*row[:-1], -100] for row in rows]).mean().backward()
+
+    found = xray(step, LENGTHS).verdicts[0]
+
+    assert "token mean" == found.name
+    assert "5 of 29 targets that should be scored carried no label" == found.faults[0]
+    assert not found.ok
+
+
+def test_a_label_that_should_not_be_there_is_a_fault():
+    labelled = [[False] + [True] * (n - 2) for n in LENGTHS]
+
+    report = xray(lambda model, rows: losses_of(model, rows).mean().backward(), LENGTHS, labelled=labelled)
+
+    assert "5 targets carried a label that should not be scored" in report.verdicts[0].faults
+    assert "5 tokens that should not be scored have a gradient" in report.verdicts[0].faults
+
+
+def test_labels_shifted_by_one_are_faults_of_both_kinds():
+    labelled = [[True] + [False] * (n - 2) for n in LENGTHS]
+
+    def step(model, rows):
+        losses_of(model, rows, [[-100, -100, *row[2:3], *([-100] * (len(row) - 3))] for row in rows]).mean().backward()
+
+    faults = xray(step, LENGTHS, labelled=labelled).verdicts[0].faults
+
+    assert "5 of 5 targets that should be scored carried no label" in faults
+    assert "5 targets carried a label that should not be scored" in faults
+
+
+# Records made by hand.
+
+
+def judged(*rows, record=a_record, **more):
+    window = a_window(*rows, **more)
+    return verdict.judge(record(window), window)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"padding": 0.25}, "gradient reaches padding, up to 0.25 of the largest at a token"),
+        ({"carried": [a_row]}, "the gradient still holds 1 rows that did not run in this window"),
+        ({"reached": 0, "trainable": 7}, "0 of 7 trainable parameters hold a gradient"),
+    ],
+)
+def test_what_is_wrong_beside_the_weights(more, message):
+    found = judged(a_row([1 / 2, 1 / 2]), **more)
+
+    assert (message,) == found.faults
+    assert "token mean" == found.name
+
+
+@pytest.mark.parametrize("off", [1e-7, -1e-7])
+def test_a_tolerance_belongs_to_each_target(off):
+    sure = {"amplification": 1e5}
+
+    assert judged(a_row([1 / 2]), a_row([1 / 2 + 1e-2], **sure)).ok
+    assert not judged(a_row([1 / 2 + 1e-2]), a_row([1 / 2], **sure)).ok
+    assert judged(a_row([1 / 2 + off]), a_row([1 / 2])).ok
+
+
+def test_a_target_of_which_rounding_explains_any_weight_is_left_out():
+    found = judged(a_row([1 / 2]), a_row([17.0], amplification=1e9))
+
+    assert found.ok
+    assert (
+        "1 of 2 targets cannot be read: rounding explains any weight, as where the model is certain",
+    ) == found.remarks
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"weights": [np.nan], "amplification": np.inf},
+        {"weights": [0.5], "amplification": 1e9},
+        {"weights": [0.0], "amplification": 0.0},
+    ],
+)
+def test_a_window_of_which_nothing_can_be_read_is_no_pass(row):
+    found = judged(a_row(**row))
+
+    assert (None, False) == (found.name, found.ok)
+    assert (
+        "none of 1 targets can be read: rounding explains any weight, as where the model is certain" == found.faults[0]
+    )
+
+
+def test_a_window_without_targets_has_no_verdict():
+    with pytest.raises(ValueError, match="no target of the window is scored"):
+        judged(a_row([0.0, 0.0], scored=[False, False]))
+
+
+def test_a_backward_without_rows_is_no_micro_batch():
+    found = judged(a_row([1 / 3] * 2, micro_batch=1), a_row([1 / 3], micro_batch=1), micro_batches=2)
+
+    assert "token mean" == found.name
+
+
+def test_a_micro_batch_without_targets_is_counted_but_has_no_mean():
+    found = judged(a_row([1 / 2] * 2), a_row([0.0], scored=[False], micro_batch=1))
+
+    assert found.ok
+    assert not any("mean of micro-batch means" in name for name in found.same)
+
+
+def test_a_zero_that_should_be_zero_must_be_exact():
+    row, lost = a_row([1 / 4, 1 / 4]), a_row([1e-12, 0.0], micro_batch=1)
+    kept = a_row([0.0, 0.0], micro_batch=1)
+
+    assert "only the first 1 of M = 2 micro-batches kept" == judged(row, kept).name
+    assert judged(row, lost).name is None
+
+
+@pytest.mark.parametrize("shares", [(0.1, 0.1), (0.3, 0.3)])
+def test_the_share_of_label_smoothing_is_told(shares):
+    rows = [a_row([(1 - s) / 2], uniform=[s / 2], uniform_loss=np.ones(1)) for s in shares]
+
+    assert (f"label smoothing {shares[0]:.3g}",) == judged(*rows).remarks
+
+
+def test_an_unreadable_target_does_not_spoil_the_share_of_label_smoothing():
+    rows = [a_row([0.9 / 2], uniform=[0.1 / 2]), a_row([np.nan], amplification=np.inf)]
+
+    assert "label smoothing 0.1" in judged(*rows).remarks
+
+
+def test_the_objective_is_put_together_from_the_weights():
+    row = a_row(
+        [0.2, 0.3, np.nan], loss=np.array([1.0, 2.0, 0.0]), uniform=[0.0, 0.5, 0.0],
+        uniform_loss=np.array([np.nan, 4.0, np.nan]),
+    )  # fmt: skip
+
+    assert a_window(row).objective() == pytest.approx(0.2 * 1 + 0.3 * 2 + 0.5 * 4)
+
+
+def test_counts_are_those_of_the_micro_batches_that_hold_a_row():
+    rows = [
+        a_row([1.0] * 3, micro_batch=2),
+        a_row([1.0], micro_batch=0),
+        a_row([1.0] * 2, micro_batch=2, scored=[True, False]),
+    ]
+    window = a_window(*rows)
+
+    assert [[1], [3, 1]] == window.counts()
+    assert [1, 3, 2] == [len(row.weight) for row in window.by_micro_batch()]
+    assert 5 == window.targets()
+
+
+def test_no_candidate_is_a_copy_of_another():
+    window = a_window(a_row([1.0] * 3), a_row([1.0]), a_row([1.0] * 4, micro_batch=1), a_row([1.0] * 2, micro_batch=2))
+
+    values = [tuple(np.concatenate(c.form(window.counts())).round(12)) for c in verdict.candidates(window)]
+
+    assert len(values) == len(set(values))
