@@ -44,56 +44,55 @@ class Outcome:
     report: Report
 
 
+Run = Callable[[], tuple[Report, list[float]]]
+Judge = Callable[[Report, list[float]], tuple[str, str, float]]
+
+
 @dataclass(frozen=True)
 class Check:
-    """One question to the installed stack; `run` gives a report and what the loop logged, `judge` the outcome's parts."""
+    """One question to the installed stack.
+
+    Attributes:
+        name: of the check.
+        group: as in Outcome.
+        expected: in words.
+        run: gives a report, and what the loop logged.
+        judge: from these to what was measured in words, the status, and the deviation.
+    """
 
     name: str
     group: str
     expected: str
-    run: Callable[[], tuple[Report, list[float]]]
-    judge: Callable[[Report, list[float]], tuple[str, str, float]]
+    run: Run
+    judge: Judge
 
 
 def all_checks() -> list[Check]:
     """Every check, in the order of the report."""
-    accumulation = [
-        Check(
-            f"accumulation {m}x{b}", "trainer", "token mean", through_trainer(micro_batch=b, accumulation=m), token_mean
-        )
-        for b, m in ((8, 1), (2, 4), (4, 2))
-    ]
+
+    def trained(name: str, expected: str, judge: Judge = token_mean, **options: Any) -> Check:
+        return Check(name, "trainer", expected, through_trainer(**options), judge)
+
+    mean, clean = "token mean", "token mean, none on padding"
+    smooth = "0.9/N on the target, 0.1/N spread evenly"
+    objective = "the objective that was differentiated"
     return [
-        *accumulation,
-        Check("one row per micro-batch", "trainer", "token mean", through_trainer(micro_batch=1, accumulation=8), token_mean),
+        trained("accumulation 1x8", mean, micro_batch=8),
+        trained("accumulation 4x2", mean, micro_batch=2, accumulation=4),
+        trained("accumulation 2x4", mean, micro_batch=4, accumulation=2),
+        trained("one row per micro-batch", mean, micro_batch=1, accumulation=8),
+        trained("shuffled order", mean, micro_batch=2, accumulation=4, train_sampling_strategy="random"),
+        trained("padding right, 7 more", clean, micro_batch=4, accumulation=2, pad_to=19),
+        trained("padding left, 7 more", clean, micro_batch=4, accumulation=2, pad_to=19, padding_side="left"),
+        trained("tail window of 2 of 3", mean, micro_batch=1, accumulation=3),
+        trained("label smoothing 0.1", smooth, smoothed, micro_batch=2, accumulation=4, label_smoothing_factor=0.1),
+        trained("logged loss", objective, logged_loss, micro_batch=2, accumulation=4),
+        Check("pad = EOS, library collator", "trainer", f"{mean}, EOS targets too", padded_with_eos, eos_targets),
+        Check("padding left, library collator", "trainer", clean, left_by_library, left_padding),
         Check(
-            "shuffled order", "trainer", "token mean",
-            through_trainer(micro_batch=2, accumulation=4, train_sampling_strategy="random"), token_mean,
+            "hand-written loop", "accelerate", mean, through_accelerate(micro_batch=2, accumulation=4), mean_of_means
         ),
-        Check(
-            "padding right, 7 more", "trainer", "token mean, none on padding",
-            through_trainer(micro_batch=4, accumulation=2, pad_to=19), token_mean,
-        ),
-        Check(
-            "padding left, 7 more", "trainer", "token mean, none on padding",
-            through_trainer(micro_batch=4, accumulation=2, pad_to=19, padding_side="left"), token_mean,
-        ),
-        Check("tail window of 2 of 3", "trainer", "token mean", through_trainer(micro_batch=1, accumulation=3), token_mean),
-        Check(
-            "label smoothing 0.1", "trainer", "0.9/N on the target, 0.1/N spread evenly",
-            through_trainer(micro_batch=2, accumulation=4, label_smoothing_factor=0.1), smoothed,
-        ),
-        Check(
-            "logged loss", "trainer", "the objective that was differentiated",
-            through_trainer(micro_batch=2, accumulation=4), logged_loss,
-        ),
-        Check("pad = EOS, library collator", "trainer", "token mean, EOS targets too", padded_with_eos, eos_targets),
-        Check("padding left, library collator", "trainer", "token mean, none on padding", left_by_library, left_padding),
-        Check(
-            "hand-written loop", "accelerate", "token mean",
-            through_accelerate(micro_batch=2, accumulation=4), mean_of_means,
-        ),
-    ]  # fmt: skip
+    ]
 
 
 def run_checks(only: str | None = None) -> Iterator[Outcome]:
@@ -125,7 +124,7 @@ def choose(only: str | None = None) -> list[Check]:
     return chosen
 
 
-def through_trainer(**options: Any) -> Callable[[], tuple[Report, list[float]]]:
+def through_trainer(**options: Any) -> Run:
     """A run of the real Trainer on uneven rows."""
 
     def run() -> tuple[Report, list[float]]:
@@ -138,7 +137,7 @@ def through_trainer(**options: Any) -> Callable[[], tuple[Report, list[float]]]:
     return run
 
 
-def through_accelerate(**options: Any) -> Callable[[], tuple[Report, list[float]]]:
+def through_accelerate(**options: Any) -> Run:
     """A run of the hand-written accelerate loop on uneven rows."""
 
     def run() -> tuple[Report, list[float]]:

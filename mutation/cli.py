@@ -56,10 +56,10 @@ def prove(
     name: Annotated[str, typer.Argument(help="Name of the fault, which is the name of its file.")],
     mode: Annotated[Mode, typer.Option(help="Name the tests that notice first, or all that notice.")] = Mode.FIRST,
     workers: Workers = 2,
-    out: Out = Path("planted"),
+    out: Annotated[Path | None, typer.Option(help="Folder, planted/NAME when left out.")] = None,
 ) -> None:
     """Show which tests notice one fault, and that its closed form is measured; exit 1 unless both hold."""
-    (verdict,), _ = carry_out(Campaign.try_one, show_story, [name], mode, workers, out)
+    (verdict,), _ = carry_out(Campaign.try_one, show_story, [name], mode, workers, out or Path("planted", name))
     raise typer.Exit(0 if verdict.accepted() else 1)
 
 

@@ -14,11 +14,19 @@ from mutation.cells import Cell, Ran
 
 
 class Journal:
-    """Writes `cells.jsonl` line by line, and `summary.json` at the end, into one folder."""
+    """Writes `cells.jsonl` line by line, and `summary.json` at the end, into one folder.
+
+    Attributes:
+        killers: by fault, the tests that noticed it in the campaign that the folder held before.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.killers: dict[str, list[str]] = {}
+        with suppress(FileNotFoundError):
+            before = json.loads((folder / "summary.json").read_text())
+            self.killers = {name: verdict["killers"] for name, verdict in before["faults"].items()}
         self.cells = (folder / "cells.jsonl").open("w")
 
     def cell(self, ran: Ran, test: str, cell: Cell) -> None:
@@ -40,7 +48,9 @@ class Journal:
             "seconds": {stage: round(spent, 2) for stage, spent in seconds.items()},
             "versions": versions(),
         }
-        (self.folder / "summary.json").write_text(json.dumps(written, indent=1) + "\n")
+        half = self.folder / "summary.json.part"
+        half.write_text(json.dumps(written, indent=1) + "\n")
+        half.rename(self.folder / "summary.json")
 
 
 def as_plain(verdict: Verdict) -> dict[str, object]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from mutation.case import Verdict
@@ -32,17 +31,13 @@ def show_line(console: Console, verdict: Verdict) -> None:
 
 
 def show_summary(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """Print what a campaign comes to, and once more what it cannot pass with."""
+    """Print once more what a campaign cannot pass with, and what it comes to."""
     open_ones = sorted((verdict for verdict in verdicts if not verdict.accepted()), key=lambda verdict: verdict.name)
-    if open_ones:
-        table = Table(box=None, header_style="bold")
-        for heading in ("not accepted", "status", "effect"):
-            table.add_column(heading, no_wrap=True)
-        table.add_column("seam, and what is known", overflow="fold")
-        for verdict in open_ones:
-            status = Text(verdict.status, style=colour(verdict.status))
-            table.add_row(verdict.name, status, verdict.effect, escape(f"{verdict.fault.seam} {verdict.note[:200]}"))
-        console.print(table)
+    for verdict in open_ones:
+        console.print(f"[bold]{verdict.name}[/] is not accepted: {verdict.status}, effect {verdict.effect}")
+        console.print(f"  seam {escape(verdict.fault.seam)}, called {verdict.hits} times under the fault")
+        if verdict.note:
+            console.print(escape(verdict.note), style="dim")
     counts = Counter(str(verdict.status) for verdict in verdicts)
     told = ", ".join(f"{count} {status}" for status, count in counts.items())
     console.print(f"{len(verdicts) - len(open_ones)} of {len(verdicts)} faults accepted: {told}")

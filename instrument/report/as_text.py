@@ -84,11 +84,22 @@ def cosine_of(row: Row) -> str:
 
 def closing(outcomes: "Sequence[Outcome]") -> list[str]:
     """What a reader of the checks should know: versions, changed defaults, how many held."""
-    changes = {name: value for o in outcomes for name, value in o.report.record.changes.items()}
     counts = Counter(o.status for o in outcomes)
     stack = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "accelerate"))
     return [
         f"measured on {stack}; 'off by' is the largest |w - expected| in units of a token-mean weight 1/N",
-        "changed from the libraries' defaults: " + "; ".join(f"{name}: {value}" for name, value in changes.items()),
+        *changes_by_loop(outcomes),
         f"{counts['ok']} ok, {counts['known']} known deviations, {counts['FAULT']} faults",
     ]
+
+
+def changes_by_loop(outcomes: "Sequence[Outcome]") -> list[str]:
+    """One line per loop: what all of its checks set differently from the library's defaults."""
+    lines = []
+    for group in dict.fromkeys(o.group for o in outcomes):
+        first, *others = [o.report.record.changes for o in outcomes if o.group == group]
+        common = {name: value for name, value in first.items() if all(o.get(name) == value for o in others)}
+        varying = sorted({name for changes in (first, *others) for name in changes} - common.keys())
+        text = "; ".join([f"{name}: {value}" for name, value in common.items()] + [f"{v}: as named" for v in varying])
+        lines.append(f"changed from the defaults in the {group} loop: {text}")
+    return lines

@@ -18,6 +18,11 @@ def summary_of(project):
     return json.loads((project / "out" / "summary.json").read_text())
 
 
+def cells_of(project, fault):
+    lines = (project / "out" / "cells.jsonl").read_text().splitlines()
+    return [cell for cell in map(json.loads, lines) if cell["fault"] == fault]
+
+
 def test_a_fault_that_is_noticed_at_once_needs_no_full_baseline(project):
     told = campaign(project, "prove", "wrong").stdout
 
@@ -57,6 +62,17 @@ def test_a_killer_that_is_red_without_the_fault_makes_the_run_void(project):
     assert done.returncode == 1
     assert "test_enters_late" in done.stderr
     assert "void" in done.stderr
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_the_killer_of_last_time_goes_first(project, turn):
+    killer = f"test_toy.py::test_shares_a_cache[{turn}]"
+    (project / "out").mkdir()
+    (project / "out" / "summary.json").write_text(json.dumps({"faults": {"cached": {"killers": [killer]}}}))
+
+    campaign(project, "first", "cached")
+
+    assert [killer] == [cell["test"] for cell in cells_of(project, "cached") if cell["part"] == "first"]
 
 
 def test_why_shows_the_full_traceback(project):
