@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
 from closed_forms import aggregation
 
 from . import probe
 from .api import Report, expected_weights, xray, xray_rows
 from .loops import accelerate_loop, trainer
+from .loops.data import library_collator
 from .record import Floats
 
 UNEVEN = (5, 9, 3, 12, 7, 4, 10, 6)
@@ -161,35 +161,18 @@ def left_by_library() -> tuple[Report, list[float]]:
 
 
 def through_library_collator(rows: list[list[int]], pad: int, side: str) -> tuple[Report, list[float]]:
-    """A run of the Trainer with DataCollatorForLanguageModeling and a tokenizer made for the rows."""
-    tokenizer = tokenizer_for(probe.vocabulary_for(rows), pad, side)
-    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    """A run of the Trainer with the library's collator."""
+    collator = library_collator(probe.vocabulary_for(rows), pad, side)
     logged: list[float] = []
 
     def step(model: Any, rows: list[list[int]]) -> None:
-        def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
-            return dict(collator([{"input_ids": item["input_ids"]} for item in items]))
-
-        logged.extend(trainer.run_trainer(model, rows, micro_batch=4, accumulation=2, collator=collate))
+        logged.extend(trainer.run_trainer(model, rows, micro_batch=4, accumulation=2, collator=collator))
 
     report = xray_rows(step, rows)
     report.record.changes.update(trainer.CHANGES)
     report.record.changes["data_collator"] = f"DataCollatorForLanguageModeling, {side} padding with id {pad}"
     report.record.logged.extend(logged)
     return report, logged
-
-
-def tokenizer_for(vocabulary: int, pad: int, side: str) -> PreTrainedTokenizerFast:
-    """A tokenizer that knows the rows' ids as words; only its padding is used."""
-    from tokenizers import Tokenizer, models
-
-    words = {f"<{i}>": i for i in range(vocabulary)}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{probe.BOS}>")),
-        pad_token=f"<{pad}>",
-        eos_token=f"<{probe.EOS}>",
-        padding_side=side,
-    )
 
 
 def token_mean(report: Report, logged: list[float]) -> tuple[str, str, float]:

@@ -80,8 +80,8 @@ def settle(scratch: Path) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.chdir(scratch)
-    # Read by pytest when it makes its first temporary folder, and the parent has never made one.
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
+    # pytest asks for it with its first temporary folder, and the parent has never made one.
+    os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
 
 
 def run(job: Job, items: Sequence[pytest.Item], send: Any, root: Path) -> None:

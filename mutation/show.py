@@ -55,7 +55,7 @@ def show_story(console: Console, verdict: Verdict) -> None:
     )
     for test in verdict.killers:
         console.print(f"  {escape(test)}")
-        console.print(f"    {escape(first_line(verdict.cells[test].message))}", style="dim")
+        console.print(f"    {escape(brief(verdict.cells[test].message))}", style="dim")
     for test in verdict.unconfirmed:
         console.print(f"  {escape(test)} failed once, and not again")
     silent = {
@@ -83,6 +83,6 @@ def more(others: Sequence[str]) -> str:
     return f" and {len(others)} more" if others else ""
 
 
-def first_line(message: str) -> str:
-    """The first line of a message."""
-    return message.partition("\n")[0]
+def brief(message: str) -> str:
+    """A message in one line."""
+    return " ".join(message.split())[:160]

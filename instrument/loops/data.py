@@ -1,11 +1,13 @@
-"""Given rows as a dataset, and the collator that pads them."""
+"""Given rows as a dataset, and what makes batches of them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, models
+from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
-from ..probe import make_batch
+from ..probe import BOS, EOS, make_batch
 
 Item = dict[str, Any]
 
@@ -33,5 +35,27 @@ def padding_collator(padding_side: str, pad_to: int) -> Callable[[list[Item]], d
             padding_side=padding_side,
             pad_to=pad_to,
         )
+
+    return collate
+
+
+def library_collator(
+    vocabulary: int, pad_id: int, padding_side: str = "right"
+) -> Callable[[list[Item]], dict[str, torch.Tensor]]:
+    """DataCollatorForLanguageModeling, with a tokenizer that knows ids as words; only its padding is used.
+
+    It makes the labels itself, so the items' own are not looked at.
+    """
+    words = {f"<{i}>": i for i in range(vocabulary)}
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{BOS}>")),
+        pad_token=f"<{pad_id}>",
+        eos_token=f"<{EOS}>",
+        padding_side=padding_side,
+    )
+    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+
+    def collate(items: list[Item]) -> dict[str, torch.Tensor]:
+        return dict(collator([{"input_ids": item["input_ids"]} for item in items]))
 
     return collate

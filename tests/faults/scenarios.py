@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import torch
 from accelerate import Accelerator
-from tokenizers import Tokenizer, models
-from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
 from instrument import make_batch, tracer_rows, xray
 from instrument.api import Report, xray_rows
+from instrument.loops.data import library_collator
 from instrument.loops.trainer import run_trainer
-from instrument.probe import EOS, PAD, vocabulary_for
+from instrument.probe import PAD, vocabulary_for
 
 
 @dataclass(frozen=True)
@@ -59,20 +58,11 @@ def trainer_tail_without_count():
 def trainer_collator():
     """One window of two padded micro-batches from the library's collator; every row ends with the end token."""
     rows = tracer_rows([3, 6, 8, 4], end_with_eos=True)
-    words = {f"<{i}>": i for i in range(vocabulary_for(rows))}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{PAD}>")),
-        pad_token=f"<{PAD}>",
-        eos_token=f"<{EOS}>",
-    )
-    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    collator = library_collator(vocabulary_for(rows), PAD)
     logged = []
 
-    def collate(items):
-        return collator([{"input_ids": item["input_ids"]} for item in items])
-
     def step(model, rows):
-        logged.extend(run_trainer(model, rows, micro_batch=2, accumulation=2, collator=collate))
+        logged.extend(run_trainer(model, rows, micro_batch=2, accumulation=2, collator=collator))
 
     report = xray_rows(step, rows)
     ends = [[False] * (len(row) - 2) + [True] for row in rows]

@@ -373,6 +373,16 @@ def test_a_gradient_that_is_not_finite_is_told_at_the_end(factor):
     assert str(alone) == str(watched)
 
 
+def test_a_watched_window_without_targets():
+    model, batch = models.llama(), make_batch(ROWS, [[-100] * len(row) for row in ROWS])
+
+    with (
+        pytest.raises(ValueError, match=says("no target of window 0 is scored", "give labels other than -100")),
+        watch(model),
+    ):
+        model(**batch, num_items_in_batch=1).loss.backward()
+
+
 def test_windows_before_a_bad_one_are_kept():
     model, batch = models.llama(), make_batch(ROWS)
 

@@ -99,6 +99,43 @@ def test_nearly_certain_targets_are_read_at_the_price_of_rounding():
     np.testing.assert_array_less((7 * found.weight - 1).abs(), 1e-13 * found.amplification)
 
 
+def test_the_amplification_of_a_linear_head_is_its_largest_row_over_the_unit_gradient():
+    model, ids = models.biased().double(), random_ids(1, 6)
+    head, hidden, logits = run(model, ids)
+    unit_nh = by_autograd(hidden, -torch.log_softmax(logits, -1).gather(-1, ids[..., None])[..., 0])
+
+    found = read(head, hidden, unit_nh, ids)
+
+    largest = model.lm_head.weight.detach().norm(dim=-1).max()
+    np.testing.assert_allclose(found.amplification, largest / unit_nh.norm(dim=-1), rtol=1e-9)
+
+
+def test_the_amplification_of_any_other_head_comes_from_the_targets_seen():
+    model, ids = models.soft_capped().double(), random_ids(1, 6)
+    head, hidden, logits = run(model, ids)
+    unit_nh = by_autograd(hidden, -torch.log_softmax(logits, -1).gather(-1, ids[..., None])[..., 0])
+    column_nh = by_autograd(hidden, logits.gather(-1, ids[..., None])[..., 0])
+
+    found = read(head, hidden, unit_nh, ids, budget=0)
+
+    largest = column_nh.norm(dim=-1).max()
+    np.testing.assert_allclose(found.amplification, largest / unit_nh.norm(dim=-1), rtol=1e-9)
+
+
+def test_half_precision_is_read_in_single_precision():
+    head = models.seeded(lambda: torch.nn.Linear(16, VOCABULARY, bias=False)).bfloat16()
+    hidden_nh = models.seeded(lambda: torch.randn(5, 16)).bfloat16()
+    target_n = random_ids(1, 5)[0]
+    wide_nh = hidden_nh.double().requires_grad_(True)
+    logits_nv = wide_nh @ head.weight.detach().double().T
+    unit_nh = torch.autograd.grad(torch.nn.functional.cross_entropy(logits_nv, target_n, reduction="sum"), wide_nh)[0]
+
+    with torch.no_grad():
+        found = read_live(LinearHead(head), hidden_nh, unit_nh, target_n)
+
+    np.testing.assert_allclose(found.weight, [1.0] * 5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["llama", "soft-cap", "a function"])
 @pytest.mark.parametrize("budget", [0, 2048, 50_000])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -276,6 +313,17 @@ def test_a_written_model_is_read_at_a_named_place(read_point, head):
     assert 3 * 5 == report.windows[0].targets()
 
 
+def test_a_named_linear_is_not_differentiated_by_autograd():
+    model = models.written()
+
+    def recognised(head):
+        return type(locate(model, "norm", head).recognise(torch.ones(1, 2, 16)))
+
+    assert [LinearHead, LinearHead, ReplayedHead] == [
+        recognised(head) for head in ("out", model.out, lambda h: model.out(h))
+    ]
+
+
 def test_a_written_head_that_squashes_is_read():
     model, ids = models.written(), random_ids(2, 6)
     squash = model.out.forward
@@ -294,6 +342,30 @@ def test_the_wrong_head_shows_as_an_unexplained_gradient():
         written_window(model, ids)
 
     assert not report.ok
+
+
+def test_a_last_token_without_a_next_one_has_no_target():
+    model, ids = models.written(), random_ids(2, 6)
+
+    with watch(model, read_point="norm", head="out") as report:
+        torch.nn.functional.cross_entropy(model(ids).flatten(0, 1), ids.flatten()).backward()
+
+    assert [[True] * 5 + [False]] * 2 == [row.scored.tolist() for row in report.rows]
+    assert any("2 tokens that should not be scored have a gradient" in fault for fault in report.verdicts[0].faults)
+
+
+def test_a_gradient_where_no_label_was_is_read_too():
+    model, batch = models.llama(), make_batch(random_ids(2, 6).tolist())
+    targets = batch["labels"][:, 1:].flatten().clone()
+    batch["labels"][0, :4] = -100
+
+    with watch(model) as report:
+        # Divided by the seven that are labelled, but all ten are in it.
+        logits = model(**batch).logits[:, :-1].flatten(0, 1)
+        (torch.nn.functional.cross_entropy(logits, targets, reduction="sum") / 7).backward()
+
+    assert ("3 tokens that should not be scored have a gradient",) == report.verdicts[0].faults
+    np.testing.assert_allclose(report.rows[0].weight, [1 / 7] * 5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -210,7 +210,14 @@ def test_another_second_term_is_not_taken_for_label_smoothing(seed):
 
 @pytest.mark.parametrize(
     ("remainder", "amplification", "odd"),
-    [(2e-4, 1.0, True), (0.5e-4, 1.0, False), (2e-4, 10.0, False), (2e-3, 10.0, True), (2e-4, 0.1, True)],
+    [
+        (2e-4, 1.0, True),
+        (0.5e-4, 1.0, False),
+        (2e-4, 10.0, False),
+        (2e-3, 10.0, True),
+        (2e-4, 0.1, True),
+        (0.5e-4, 0.1, False),
+    ],
 )
 def test_a_remainder_counts_when_it_is_far_above_rounding(remainder, amplification, odd):
     read = Weights(torch.tensor([-3.0]), torch.tensor([-1.0]), torch.tensor([3 * remainder]))

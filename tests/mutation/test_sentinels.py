@@ -49,6 +49,7 @@ def cells(project):
         ("hangs", "timeout only"),
         ("once", "flaky"),
         ("moved", "stale"),
+        ("outdated", "stale"),
         ("unplantable", "harness"),
     ],
 )

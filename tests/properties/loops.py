@@ -76,8 +76,8 @@ def labels_of(rows, labelled):
     ]
 
 
-def measure(instrument, loop, shape, **options):
-    """Run a loop under the probe or the live instrument.
+def measure(instrument, loop, shape, prepare=lambda model: None, **options):
+    """Run a loop under the probe or the live instrument, on a model that `prepare` may change first.
 
     Returns:
         The report, its rows in the order of the shape's rows, and what the loop logged.
@@ -88,10 +88,12 @@ def measure(instrument, loop, shape, **options):
         rows = tracer_rows(shape.lengths, shape.seed)
 
         def step(model, rows):
+            prepare(model)
             logged.extend(LOOPS[loop](model, rows, labels_of(rows, shape.labelled), **settings))
 
         return xray_rows(step, rows, shape.seed, labelled=shape.labelled), logged
     model, rows = live_model(shape.seed), live_rows(shape.lengths, shape.seed)
+    prepare(model)
     with watch(model) as report:
         logged.extend(LOOPS[loop](model, rows, labels_of(rows, shape.labelled), **settings))
     return report, logged

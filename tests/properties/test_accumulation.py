@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from closed_forms.aggregation import short_window
+from closed_forms.aggregation import mean_of_micro_batch_means, short_window
 from instrument import expected_weights, xray
 from instrument.loops.trainer import run_trainer
 from tests.properties.loops import measure
@@ -42,6 +42,19 @@ def test_the_accelerate_loop_is_a_mean_of_micro_batch_means(instrument, shape):
 
 
 @instruments
+@given(shape=shapes())
+def test_a_head_that_takes_no_count_averages_the_micro_batch_means_that_ran(instrument, shape):
+    report, _ = measure(instrument, "trainer", shape, prepare=takes_no_count)
+
+    report.assert_weights(expected_weights(report, mean_of_micro_batch_means))
+
+
+def takes_no_count(model):
+    """As some thirty heads of transformers declare: the Trainer then divides each micro-batch's mean by M."""
+    model.accepts_loss_kwargs = False
+
+
+@instruments
 @pytest.mark.parametrize("loop", ["trainer", "by hand", "accelerate"])
 @given(shape=shapes())
 def test_each_row_runs_in_exactly_one_window(instrument, loop, shape):
@@ -49,6 +62,7 @@ def test_each_row_runs_in_exactly_one_window(instrument, loop, shape):
 
     expected = [[sum(shape.labelled[b]) for b in window] for window in shape.windows()]
     assert expected == [[int(row.scored.sum()) for row in window.rows] for window in report.windows]
+    assert not any(window.carried for window in report.windows)
 
 
 @instruments

@@ -61,6 +61,10 @@ def no_patch(original):
     raise OSError("the patch itself fails")
 
 
+def patch_of_another_release(original):
+    raise LookupError("the line that the patch replaces is not there")
+
+
 def leave_a_process_and_a_file(original):
     def start(x):
         left = subprocess.Popen(["sleep", "600"], start_new_session=True)
@@ -102,6 +106,7 @@ PATCHES = {
     "unreached": off_by_one,
     "once": wrong_once,
     "unplantable": no_patch,
+    "outdated": patch_of_another_release,
     "litters": leave_a_process_and_a_file,
     "cached": off_by_one,
     "moved": off_by_one,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 @pytest.mark.parametrize(
     "name",
-    ["wrong", "harmless", "excused", "denied", "unmeasured", "raises", "once", "unplantable", "litters"],
+    ["wrong", "harmless", "excused", "denied", "unmeasured", "raises", "once", "unplantable", "outdated", "litters"],
 )
 def test_adds_one(name):
     assert getattr(toy, name)(1) == 2

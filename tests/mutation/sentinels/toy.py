@@ -57,6 +57,10 @@ def unplantable(x):
     return x + 1
 
 
+def outdated(x):
+    return x + 1
+
+
 def litters(x):
     return x + 1
 
