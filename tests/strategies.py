@@ -35,16 +35,17 @@ class Shape:
 
 
 @st.composite
-def shapes(draw, max_rows=6, max_length=8, masks=True, min_accumulation=1):
-    """Draw a Shape."""
+def shapes(draw, max_rows=6, max_length=8, masks=True, min_accumulation=1, any_order=False):
+    """Draw a Shape; with `any_order`, one whose every row has a target, so that no order leaves a step without any."""
     lengths = draw(st.lists(st.integers(2, max_length), min_size=1, max_size=max_rows))
     micro_batch = draw(st.integers(1, 3))
     accumulation = draw(st.integers(min_accumulation, 3))
     marks = [[True] * (n - 1) for n in lengths]
     if masks:
         marks = [draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)) for n in lengths]
-    for start in range(0, len(lengths), micro_batch):
-        group = marks[start : start + micro_batch]
+    size = 1 if any_order else micro_batch
+    for start in range(0, len(lengths), size):
+        group = marks[start : start + size]
         if not any(any(row) for row in group):
             # A micro-batch without a target has no mean, so no loop here can train on it.
             group[draw(st.integers(0, len(group) - 1))][0] = True
