@@ -80,7 +80,6 @@ class Capture:
         take: Callable[[Forward, Any, Tensor], Any],
         close: Callable[[CapturedWindow], None],
     ) -> None:
-        refuse_compiled(model)
         refuse_frozen(model, where)
         self.windows = 0
         self.forwards = 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers import LlamaForSequenceClassification
 
 from instrument import make_batch, tracer_rows, watch, xray, xray_rows
 from instrument.loops.trainer import run_trainer
@@ -253,9 +254,24 @@ def test_a_written_model_that_cannot_be_found_into(arguments, kind, message):
         watch(models.written(), **arguments)
 
 
-def test_a_base_model_without_a_head():
-    with pytest.raises(ValueError, match=says("LlamaModel is no causal model of transformers")):
-        watch(models.llama().model)
+class WithHeadOnly(models.Written):
+    """Says what its head is, but has no base model."""
+
+    def get_output_embeddings(self):
+        return self.out
+
+
+def classifier():
+    """Has a base model, but no head over a vocabulary."""
+    return LlamaForSequenceClassification(models.llama().config)
+
+
+@pytest.mark.parametrize("make", [lambda: models.llama().model, WithHeadOnly, classifier])
+def test_a_model_without_a_base_or_without_a_head(make):
+    model = models.seeded(make)
+
+    with pytest.raises(ValueError, match=says(f"{type(model).__name__} is no causal model of transformers")):
+        watch(model)
 
 
 # What happens in a watched block: the error comes when it ends, and the run is not disturbed.

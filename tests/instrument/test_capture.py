@@ -208,7 +208,8 @@ class CheckpointedNorm(models.Written):
     """Checkpoints the block that holds the read point."""
 
     def forward(self, tokens, labels=None):
-        return self.out(checkpoint(lambda x: self.norm(self.mix(x)[0]), self.embed(tokens), use_reentrant=False))
+        # The head is in it, so that the norm is run again to the end.
+        return checkpoint(lambda x: self.out(self.norm(self.mix(x)[0])), self.embed(tokens), use_reentrant=False)
 
 
 def test_the_block_of_the_read_point_may_be_checkpointed():
@@ -523,6 +524,21 @@ def test_arguments_are_known_by_name_however_they_are_passed(call):
 
     assert [[5, 6, 7]] == forward.input_ids.tolist()
     assert [[6, 7, -100]] == forward.labels.tolist()
+
+
+def test_token_ids_are_the_whole_numbers_among_the_arguments():
+    class Weighted(models.Written):
+        def forward(self, weights, scale, mask, tokens):
+            return super().forward(tokens)
+
+    model, seen = models.seeded(Weighted), []
+    capture = Capture(model, model.norm, "the norm", lambda forward, output, gradient: seen.append(forward), print)
+    tokens = torch.tensor([[5, 6, 7]])
+
+    with capture:
+        model(torch.ones(1, 3), torch.tensor(2), tokens > 5, tokens).sum().backward()
+
+    assert [[5, 6, 7]] == seen[0].input_ids.tolist()
 
 
 def test_labels_that_were_shifted_already_are_taken_as_they_are():

@@ -82,11 +82,11 @@ def test_the_killer_of_last_time_goes_first(project, turn):
 
 
 def test_why_shows_the_full_traceback(project):
-    done = campaign(project, "why", "wrong")
+    done = campaign(project, "why", "wrong", "test_toy.py::test_adds_one")
 
     assert ">       assert getattr(toy, name)(1) == 2" in done.stdout
     assert "(1, 1)" in done.stderr
 
 
 def test_why_says_when_nothing_fails(project):
-    assert "(0, 1)" in campaign(project, "why", "harmless").stderr
+    assert "(0, 1)" in campaign(project, "why", "harmless", "test_toy.py::test_adds_one").stderr

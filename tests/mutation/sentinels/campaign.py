@@ -1,4 +1,4 @@
-"""Runs one command over this folder: `first`, `matrix`, `prove NAME` or `why NAME`; exits 1 when the run is void."""
+"""Runs `first`, `matrix`, `prove NAME` or `why NAME TEST` over this folder; exits 1 when the run is void."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from mutation.why import explain
 
 mode, *names = sys.argv[1:]
 if mode == "why":
-    sys.exit(f"{explain(FAULTS[names[0]], ['test_toy.py'])}")
+    sys.exit(f"{explain(FAULTS[names[0]], names[1:])}")
 plan = Plan(
     {name: FAULTS[name] for name in names or FAULTS},
     Path("out"),

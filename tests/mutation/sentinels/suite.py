@@ -1,7 +1,11 @@
 """The tests that must notice, and tests that stand behind one that takes its process down."""
 
 import functools
+import os
+import signal
+import subprocess
 import tempfile
+import time
 
 import pytest
 import toy
@@ -36,6 +40,13 @@ def test_enters_late(x):
 
 def test_leaves_its_folders_behind(tmp_path, record_property):
     record_property("folders", [str(tmp_path), tempfile.mkdtemp()])
+
+
+def test_keeps_what_it_started_while_others_end():
+    started = subprocess.run(["sh", "-c", "sleep 600 >&2 & echo $!"], stdout=subprocess.PIPE, check=True)
+    time.sleep(1)
+
+    os.kill(int(started.stdout), signal.SIGKILL)
 
 
 def test_enters_without_looking():
