@@ -3,8 +3,8 @@
     python benchmarks/watch_cost.py [VOCABULARY] [PAIRS]
 
 Hidden size 128, 4 layers, batch of 8 rows of 64 tokens, float32, AdamW, one thread. The vocabulary decides how much of
-the step is the head, which is what `watch` runs once more. Times are processor time of the one thread, which other work on
-the machine disturbs less than the clock on the wall.
+the step is the head, which is what `watch` runs once more. Times are processor time of the one thread, which other work
+on the machine disturbs less than the clock on the wall.
 """
 
 import sys
