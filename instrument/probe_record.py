@@ -82,11 +82,7 @@ class ProbeRecorder:
         return Seen(forward.input_ids, forward.labels, mask, gradient_bth.clone())
 
     def _close(self, window: CapturedWindow) -> None:
-        self.capture.paused = True
-        try:
-            units = unit_gradients(self._model, self._pairs)
-        finally:
-            self.capture.paused = False
+        units = unit_gradients(self._model, self._pairs)
         if self._gradient is None:
             raise RuntimeError(
                 "gradients came to the input embeddings but none was accumulated in their parameter: "

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from instrument import make_batch, tracer_rows, watch, xray
 from instrument.capture import Capture
+from instrument.record import padding_share
 from tests.instrument import models
 
 ROWS = ((5, 9, 7, 5, 11, 6), (8, 5, 4, 9, 7), (12, 6, 10))
@@ -309,6 +310,16 @@ def test_weights_are_read_before_the_step_moves_the_parameters():
     xray(step, [4, 6, 3]).assert_token_mean()
 
 
+def test_what_happens_to_the_gradient_after_backward_is_not_in_the_weights():
+    def step(model, rows):
+        optimizer = sgd(model)
+        model(**make_batch(rows)).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+        optimizer.step()
+
+    xray(step, [4, 6, 3]).assert_token_mean()
+
+
 def test_a_gradient_that_is_never_zeroed_shows_as_carried_rows():
     def step(model, rows):
         optimizer = sgd(model)
@@ -574,6 +585,21 @@ def test_gradient_on_padding_is_told_even_when_no_token_beside_it_has_any():
     assert any("reaches padding" in fault for fault in report.verdicts[0].faults)
     with pytest.raises(AssertionError, match="reaches padding"):
         report.assert_weights([[], [1 / 4] * 4])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share"),
+    [
+        ([(0.0, 2.0)], 0.0),
+        ([(0.0, 0.0)], 0.0),
+        ([(1.0, 2.0)], 1 / 2),
+        ([(1.0, 2.0), (3.0, 4.0)], 3 / 4),
+        ([(1.0, 0.0), (0.0, 4.0)], 1 / 4),
+        ([(1.0, 0.0)], float("inf")),
+    ],
+)
+def test_the_share_of_padding_is_taken_over_a_whole_window(sizes, share):
+    assert share == padding_share(sizes)
 
 
 def test_rows_that_share_their_first_token_are_told_apart():

@@ -122,6 +122,37 @@ def test_a_built_gradient_is_read_pair_by_pair(seed, built):
     )
 
 
+def test_label_smoothing_is_not_looked_for_where_targets_share_an_input():
+    pairs = [(5, 6), (5, 7), (8, 9)]
+    units = unit_gradients(build_probe(10), pairs)
+    gradient_vh = torch.zeros(10, 64, dtype=torch.float64)
+    gradient_vh[5] = units.unit_ph[0] + 0.01 * units.unit_ph[1] + units.uniform_ph[0]
+    gradient_vh[8] = units.unit_ph[2] + units.uniform_ph[2]
+
+    read = read_inputs(gradient_vh, pairs, units)
+
+    np.testing.assert_allclose(read.uniform, [0, 0, 1], atol=1e-9)
+    assert read.remainder[0] == read.remainder[1] > 0.01
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_objective_is_the_loss_that_was_differentiated(smoothing):
+    losses = []
+
+    def step(model, rows):
+        batch = make_batch(rows)
+        logits, targets = model(**batch).logits[:, :-1], batch["labels"][:, 1:]
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), targets.flatten(), label_smoothing=smoothing, ignore_index=-100
+        )
+        loss.backward()
+        losses.append(float(loss.detach()))
+
+    report = xray(step, [4, 6, 3])
+
+    assert report.windows[0].objective() == pytest.approx(losses[0], rel=1e-6)
+
+
 def test_targets_of_one_input_are_weighed_apart():
     rows = [[5, 6, 7, 8], [9, 6, 10], [11, 6, 12]]
 

@@ -266,6 +266,13 @@ def test_a_tolerance_belongs_to_each_target(off):
     assert judged(a_row([1 / 2 + off]), a_row([1 / 2])).ok
 
 
+def test_a_tolerance_belongs_to_each_target_of_a_row():
+    amplification = np.array([1e5, 1.0])
+
+    assert judged(a_row([1 / 2 + 1e-2, 1 / 2], amplification=amplification)).ok
+    assert not judged(a_row([1 / 2, 1 / 2 + 1e-2], amplification=amplification)).ok
+
+
 def test_a_target_of_which_rounding_explains_any_weight_is_left_out():
     found = judged(a_row([1 / 2]), a_row([17.0], amplification=1e9))
 
@@ -286,7 +293,7 @@ def test_a_target_of_which_rounding_explains_any_weight_is_left_out():
 def test_a_window_of_which_nothing_can_be_read_is_no_pass(row):
     found = judged(a_row(**row))
 
-    assert (None, False) == (found.name, found.ok)
+    assert (None, False, ()) == (found.name, found.ok, found.remarks)
     assert (
         "none of 1 targets can be read: rounding explains any weight, as where the model is certain" == found.faults[0]
     )
@@ -301,6 +308,7 @@ def test_a_backward_without_rows_is_no_micro_batch():
     found = judged(a_row([1 / 3] * 2, micro_batch=1), a_row([1 / 3], micro_batch=1), micro_batches=2)
 
     assert "token mean" == found.name
+    assert not any("micro-batch means" in name for name in found.same)
 
 
 def test_a_micro_batch_without_targets_is_counted_but_has_no_mean():
