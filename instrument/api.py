@@ -68,8 +68,8 @@ class Report:
     def assert_weights(self, expected: Sequence[ArrayLike], tol: float | None = None) -> None:
         """Fail unless every weight is as expected and the gradient holds nothing else.
 
-        Nothing else: no unlabelled token, no padding and no row that did not run has a gradient; some parameter has
-        one; and every row ran.
+        Nothing else: no other direction than the targets' own; no unlabelled token, no padding and no row that did not
+        run has a gradient; some parameter has one; and every row ran. So it fails under label smoothing.
 
         Args:
             expected: [row][n] as in deviation_from.
@@ -86,6 +86,18 @@ class Report:
             worst = int(np.argmax(np.where(off, miss, 0)))
             raise AssertionError(
                 f"weights are off by {miss[worst]:.3g} of a token mean, {allowed[worst]:.3g} allowed\n{self}"
+            )
+        lost = sum(verdict.lost_on_the_way(w) for w in self.windows)
+        if lost:
+            raise AssertionError(
+                f"backward delivered other weights than the parameter holds, for {lost} targets\n{self}"
+            )
+        left = self._remainders()
+        off = left > allowed
+        if off.any():
+            raise AssertionError(
+                f"{left[int(np.argmax(left))]:.3g} of a token mean lies off the targets' own gradients: another term "
+                f"or target is in\n{self}"
             )
         stray = [f for w in self.windows for f in verdict.elsewhere_in_gradient(w)] + verdict.missing(self.record)
         if stray:
@@ -171,6 +183,15 @@ class Report:
         refuse_unreadable(np.isnan(miss))
         return miss, np.concatenate(allowed)
 
+    def _remainders(self) -> Floats:
+        """[all targets] part of the gradient that is not along the target's own, times N."""
+        parts = [
+            (row.remainder + np.abs(row.uniform))[row.intended] * window.targets()
+            for window in self.windows
+            for row in window.rows
+        ]
+        return np.concatenate(parts)
+
     def _refuse_when_empty(self) -> None:
         if not self.windows:
             raise RuntimeError(
@@ -221,7 +242,11 @@ def xray_rows(
     labelled: Sequence[Sequence[bool]] | None = None,
 ) -> Report:
     """As xray, on rows of your own: an id may be the input of several targets, which least squares tells apart."""
-    intended = [[True] * (len(row) - 1) for row in rows] if labelled is None else labelled
+    rows = probe.read_rows(rows)
+    intended = [[True] * (len(row) - 1) for row in rows] if labelled is None else [list(marks) for marks in labelled]
+    odd = [mark for marks in intended for mark in marks if not isinstance(mark, (bool, np.bool_))]
+    if odd:
+        raise ValueError(f"labelled holds {odd[0]!r}: give True or False for each target, not ids or labels")
     if labelled is not None and [len(i) for i in intended] != [len(row) - 1 for row in rows]:
         raise ValueError(
             f"labelled has rows of {[len(i) for i in intended]} marks for rows of {[len(row) for row in rows]} tokens: "

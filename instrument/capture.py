@@ -25,12 +25,14 @@ class Forward:
         labels: [b, t] target of each position in place (already shifted), or None when no labels passed through the
             model, as when the loss is computed outside of it.
         attention_mask: [b, t] 1 on tokens and 0 on padding, or None when the model was given none of this shape.
+        autocast: dtype in which autocast ran the model, or None outside of autocast.
     """
 
     index: int
     input_ids: Tensor
     labels: Tensor | None
     attention_mask: Tensor | None
+    autocast: torch.dtype | None
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class CapturedWindow:
     Attributes:
         arrivals: in the order in which they came.
         stepped: an optimizer that holds parameters of the model ended the window.
-        reached: trainable parameters that hold a gradient at its end.
+        reached: trainable parameters that hold a gradient at its end; 0 when all of them are zero.
         trainable: trainable parameters.
     """
 
@@ -57,6 +59,18 @@ class CapturedWindow:
     stepped: bool = False
     reached: int = 0
     trainable: int = 0
+
+
+class Replay:
+    """While entered, no capture takes notice: the instrument itself runs a model, which another one may be watching."""
+
+    running = 0
+
+    def __enter__(self) -> None:
+        Replay.running += 1
+
+    def __exit__(self, *_: object) -> None:
+        Replay.running -= 1
 
 
 class Capture:
@@ -84,12 +98,12 @@ class Capture:
         self.windows = 0
         self.forwards = 0
         self.backwards = 0
-        self.paused = False
         self._model, self._read_point, self._where = model, read_point, where
         self._take, self._close = take, close
         self._open = CapturedWindow()
         self._batch: dict[str, Any] = {}
         self._backward_open = False
+        self._version = 0
         self._problem: Exception | None = None
         self._hooks: list[Any] = []
 
@@ -128,7 +142,7 @@ class Capture:
             )
 
     def _guarded(self, act: Callable[..., None], *args: Any) -> None:
-        if self.paused or self._problem is not None:
+        if Replay.running or self._problem is not None:
             return
         try:
             act(*args)
@@ -143,7 +157,7 @@ class Capture:
         self._batch = named_arguments(module, args, kwargs)
 
     def _forget_batch(self, *_: Any) -> None:
-        if not self.paused:
+        if not Replay.running:
             self._batch = {}
 
     def _note_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
@@ -153,11 +167,18 @@ class Capture:
     def _arm(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         own = {} if "input_ids" in self._batch else named_arguments(module, args, kwargs)
         batch = {**own, **self._batch}
-        if self.forwards and token_ids(batch) is None and torch._C._current_graph_task_id() != -1:
+        if self.forwards and token_ids(batch) is None and inside_backward():
             # Checkpointing of a block around the read point runs it again in backward; the first run was noted.
             return
         hidden = hidden_states(output)
         forward = describe(batch, hidden, self.forwards, self._where)
+        version = sum(p._version for p in self._model.parameters())
+        if self._open.arrivals and version != self._version:
+            raise ValueError(
+                "parameters changed between two forwards without a step of a torch optimizer on them, so no window can "
+                "be told from the next: use a torch.optim optimizer on the model's own parameters"
+            )
+        self._version = version
         self.forwards += 1
         if not hidden.requires_grad:
             # Everything below is frozen. A leaf that asks for its gradient changes no parameter's gradient.
@@ -185,7 +206,21 @@ class Capture:
 
     def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         ours = {id(p) for p in self._model.parameters()}
-        if self._open.arrivals and any(id(p) in ours for group in optimizer.param_groups for p in group["params"]):
+        if any(id(p) in ours for group in optimizer.param_groups for p in group["params"]):
+            self._guarded(self._step, any(callable(argument) for argument in (*args[1:], *kwargs.values())))
+
+    def _step(self, closure: bool) -> None:
+        if closure:
+            raise ValueError(
+                "optimizer.step was given a closure, which runs the model inside the step, so no window can be told "
+                "from the next: call backward before a step without a closure"
+            )
+        if inside_backward():
+            raise ValueError(
+                "an optimizer stepped inside backward, so parameters change before all gradients have come: step after "
+                "backward to be measured"
+            )
+        if self._open.arrivals:
             self._end_window(stepped=True)
 
     def _end_window(self, stepped: bool) -> None:
@@ -196,12 +231,20 @@ class Capture:
         trainable = [p for p in self._model.parameters() if p.requires_grad]
         window.stepped, window.trainable = stepped, len(trainable)
         window.reached = sum(p.grad is not None for p in trainable)
+        if not any(p.grad is not None and bool(p.grad.any()) for p in trainable):
+            # Gradients of nothing but zeros train nothing, as after a zero_grad in the wrong place.
+            window.reached = 0
         self.windows += 1
         self._guarded(self._finish, window)
 
     def _finish(self, window: CapturedWindow) -> None:
         with torch.no_grad():
             self._close(window)
+
+
+def inside_backward() -> bool:
+    """Whether autograd is running a backward in this thread."""
+    return torch._C._current_graph_task_id() != -1
 
 
 def refuse_compiled(model: nn.Module) -> None:
@@ -243,7 +286,7 @@ def token_ids(batch: dict[str, Any]) -> Any:
     """input_ids, or else the first [batch, tokens] tensor of whole numbers without another well-known name."""
     if batch.get("input_ids") is not None:
         return batch["input_ids"]
-    other = ("labels", "shift_labels", "attention_mask", "position_ids", "token_type_ids")
+    other = ("labels", "shift_labels", "targets", "attention_mask", "position_ids", "token_type_ids")
     whole = (torch.int64, torch.int32)
     ids = [
         v for k, v in batch.items() if k not in other and isinstance(v, Tensor) and v.dim() == 2 and v.dtype in whole
@@ -279,7 +322,9 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
     Raises:
         ValueError: no token ids, or ids, labels and hidden states that do not belong together.
     """
-    input_ids, labels, shifted = token_ids(batch), batch.get("labels"), batch.get("shift_labels")
+    input_ids, labels = token_ids(batch), batch.get("labels")
+    # What is called targets stands where it is scored, as shift_labels does; labels stand where they are read.
+    shifted = next((batch[name] for name in ("shift_labels", "targets") if batch.get(name) is not None), None)
     if input_ids is None:
         given = sorted(name for name in batch if batch[name] is not None)
         raise ValueError(
@@ -304,4 +349,7 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
         shifted = torch.nn.functional.pad(labels, (0, 1), value=-100)[:, 1:]
     mask = batch.get("attention_mask")
     flat = isinstance(mask, Tensor) and mask.shape == input_ids.shape
-    return Forward(index, input_ids.detach(), None if shifted is None else shifted.detach(), mask if flat else None)
+    kind = hidden.device.type
+    autocast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+    targets = None if shifted is None else shifted.detach()
+    return Forward(index, input_ids.detach(), targets, mask if flat else None, autocast)

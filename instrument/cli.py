@@ -59,6 +59,8 @@ def report(
         chosen = checks.choose(only)
     except LookupError as unknown:
         raise typer.BadParameter(str(unknown.args[0])) from unknown
+    if json_file is not None and json_file.is_dir():
+        raise typer.BadParameter(f"--json {json_file} is a folder: name a file in it")
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise typer.BadParameter(f"--json {json_file}: there is no folder {json_file.parent}; make it first")
     outcomes = []

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .capture import Capture, CapturedWindow, Forward, hidden_states
+from .capture import Capture, CapturedWindow, Forward, Replay, hidden_states
 from .live import LiveReading, read_live
 from .locate import Head, Place
 from .record import Record, Row, Window, padding_share, refuse_unscored
@@ -25,17 +25,14 @@ class LiveRecorder:
         self._head: Head | None = None
 
     def _take(self, forward: Forward, output: Any, gradient_bth: Tensor) -> dict[str, NDArray[Any]]:
-        self.capture.paused = True
-        try:
-            with torch.autocast(gradient_bth.device.type, enabled=False), torch.random.fork_rng(devices=[]):
-                if self._head is None:
-                    self._head = self._place.recognise(output)
-                    self.record.vocabulary = self._head.vocabulary
-                    dtype = str(gradient_bth.dtype).removeprefix("torch.")
-                    self.record.work_dtype, self.record.loss_dtype = dtype, "float32" if dtype == "float64" else dtype
-                return read_batch(self._head, forward, hidden_states(output), gradient_bth)
-        finally:
-            self.capture.paused = False
+        kind = gradient_bth.device.type
+        with Replay(), torch.autocast(kind, enabled=False), torch.random.fork_rng(devices=[]):
+            if self._head is None:
+                self._head = self._place.recognise(output)
+                self.record.vocabulary = self._head.vocabulary
+                work = str(forward.autocast or gradient_bth.dtype).removeprefix("torch.")
+                self.record.work_dtype, self.record.loss_dtype = work, "float32" if work == "float64" else work
+            return read_batch(self._head, forward, hidden_states(output), gradient_bth)
 
     def _close(self, window: CapturedWindow) -> None:
         rows: list[Row] = []

@@ -43,6 +43,8 @@ def locate(model: nn.Module, read_point: nn.Module | str | None = None, head: An
             compiled.
         LookupError: the model has no module of that name.
     """
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"watch was given {model!r}: it watches a torch.nn.Module, the model that is trained")
     refuse_compiled(model)
     if (read_point is None) != (head is None):
         given, missing = ("read_point", "head") if head is None else ("head", "read_point")
@@ -51,16 +53,20 @@ def locate(model: nn.Module, read_point: nn.Module | str | None = None, head: An
         place, run = named(model, read_point), named(model, head)
         name = read_point if isinstance(read_point, str) else type(place).__name__
         return Place(model, place, f"the output of {name}", lambda output: given_head(run, output))
-    causal = unwrapped(model)
+    refuse_prompt_learning(model)
+    causal: Any = unwrapped(model)
     base = getattr(causal, "base_model", causal)
     embeddings = getattr(causal, "get_output_embeddings", lambda: None)()
-    if base is causal or embeddings is None:
+    if base is causal or embeddings is None or not next_token_loss(causal):
         raise ValueError(
             f"{type(model).__name__} is no causal model of transformers and no PEFT wrapper of one, so its final "
             "hidden states cannot be found: pass read_point= (the module whose output feeds the head, or its name) and "
             "head= (a module, its name, or a function from hidden states to logits)"
         )
-    name = getattr(causal, "base_model_prefix", "") or type(base).__name__
+    decoder = getattr(causal, "get_decoder", lambda: base)()
+    # Some heads call the decoder inside their base model and pass the base model by.
+    base = base if decoder is causal else decoder
+    name = next(name for name, module in causal.named_modules() if module is base)
     where = f"the final hidden states ({type(causal).__name__}.{name})"
     return Place(causal, base, where, lambda output: recognise_head(causal, base, embeddings, output))
 
@@ -82,6 +88,22 @@ def unwrapped(model: Any) -> nn.Module:
     while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
         model = model.module
     return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def next_token_loss(causal: Any) -> bool:
+    """Whether the model's own loss scores the next token; transformers tells by the kind of loss that a class names."""
+    kind = getattr(causal, "loss_type", None)
+    return not causal.config.is_encoder_decoder and (kind is None or "CausalLM" in kind or "Conditional" in kind)
+
+
+def refuse_prompt_learning(model: Any) -> None:
+    """Raise for PEFT's prompt learning, which feeds positions that are no tokens."""
+    config = getattr(model, "active_peft_config", None)
+    if getattr(config, "is_prompt_learning", False):
+        raise ValueError(
+            f"{type(config).__name__} puts learned positions before the tokens, which have no ids, and cannot be "
+            "watched yet: watch a model with LoRA or with full fine-tuning"
+        )
 
 
 def given_head(run: Any, output: Any) -> Head:

@@ -4,6 +4,7 @@ With the attention output silenced, the loss of a target depends on nothing but 
 gradient of an input's embedding is the weight of its target times a direction that is known in advance.
 """
 
+import operator
 from collections.abc import Sequence
 
 import torch
@@ -29,6 +30,9 @@ def tracer_rows(lengths: Sequence[int], seed: int = 0, end_with_eos: bool = Fals
     """
     if len(lengths) == 0:
         raise ValueError("lengths=[] holds no row: give the number of tokens of each row, e.g. lengths=[5, 9]")
+    odd = [n for n in lengths if not hasattr(n, "__index__")]
+    if odd:
+        raise ValueError(f"lengths holds {odd[0]!r}: give the number of tokens of each row as a whole number")
     short = [(b, n) for b, n in enumerate(lengths) if n < 2]
     if short:
         b, n = short[0]
@@ -40,6 +44,26 @@ def tracer_rows(lengths: Sequence[int], seed: int = 0, end_with_eos: bool = Fals
     ids = iter((order + specials).tolist())
     tail = [EOS] if end_with_eos else []
     return [[next(ids) for _ in range(n)] + tail for n in lengths]
+
+
+def read_rows(rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The rows as plain integers.
+
+    Raises:
+        ValueError: something that is no whole number, a negative id, or one for which the probe would need a larger
+            embedding than a few hundred megabytes.
+    """
+    try:
+        plain = [[operator.index(token) for token in row] for row in rows]
+    except TypeError as error:
+        raise ValueError(f"rows must hold rows of whole numbers, the token ids, and do not: {error}") from error
+    limit = 1_000_000
+    odd = [token for row in plain for token in row if not 0 <= token < limit]
+    if odd:
+        raise ValueError(
+            f"id {odd[0]} is not in 0 ... {limit - 1}: the probe's embedding has one row for each id up to it"
+        )
+    return plain
 
 
 def vocabulary_for(rows: Sequence[Sequence[int]]) -> int:
@@ -110,6 +134,8 @@ def make_batch(
     """
     if len(rows) == 0:
         raise ValueError("rows=[] holds no row: give the token ids of each row of the batch")
+    if any(len(row) == 0 for row in rows):
+        raise ValueError(f"rows[{[len(row) for row in rows].index(0)}] holds no token: leave the row out")
     labels = rows if labels is None else labels
     if [len(row) for row in labels] != [len(row) for row in rows]:
         raise ValueError(
@@ -125,7 +151,8 @@ def make_batch(
 
     def padded(values: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
         pads = [[fill] * (width - len(row)) for row in values]
-        return torch.tensor([p + list(v) if padding_side == "left" else list(v) + p for v, p in zip(values, pads)])
+        whole = [p + list(v) if padding_side == "left" else list(v) + p for v, p in zip(values, pads)]
+        return torch.tensor(whole, dtype=torch.int64)
 
     return {
         "input_ids": padded(rows, pad_id),

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import LlamaForCausalLM
 
 from . import readout
-from .capture import Capture, CapturedWindow, Forward, hidden_states
+from .capture import Capture, CapturedWindow, Forward, Replay, hidden_states
 from .probe import IGNORED, PAD
 from .record import Bools, Floats, Record, Row, Window, padding_share, refuse_unscored
 
@@ -82,7 +82,8 @@ class ProbeRecorder:
         return Seen(forward.input_ids, forward.labels, mask, gradient_bth.clone())
 
     def _close(self, window: CapturedWindow) -> None:
-        units = unit_gradients(self._model, self._pairs)
+        with Replay():
+            units = unit_gradients(self._model, self._pairs)
         if self._gradient is None:
             raise RuntimeError(
                 "gradients came to the input embeddings but none was accumulated in their parameter: "
@@ -116,7 +117,7 @@ class ProbeRecorder:
         kept = [row for row in carried if bool(np.any(row.weight != 0))]
         padding = padding_share([largest(a.reading) for a in window.arrivals])
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
-        measured = Window(rows, kept, *shape, padding)
+        measured = Window(rows, kept, *shape, padding, stray_inputs(self._pairs, self._gradient, on_the_way))
         refuse_unscored(measured, len(self.record.windows))
         self.record.windows.append(measured)
 
@@ -125,6 +126,12 @@ class ProbeRecorder:
         first = {tuple(row[:2]): r for r, row in enumerate(self._rows)}
         at = [(pair, b, t) for b, ids in enumerate(seen.ids.tolist()) for t, pair in enumerate(pairwise(ids))]
         return [(first[pair], b, t) for pair, b, t in at if pair in first]
+
+
+def stray_inputs(pairs: Sequence[Pair], *gradients_vh: Tensor) -> list[int]:
+    """Ids that precede no target of the rows and have a gradient all the same: last tokens, padding, foreign ones."""
+    has_v = torch.stack([gradient_vh.any(-1) for gradient_vh in gradients_vh]).any(0)
+    return sorted(set(has_v.nonzero()[:, 0].tolist()) - {x for x, _ in pairs})
 
 
 def pairs_of(rows: Sequence[Sequence[int]]) -> list[Pair]:

@@ -67,6 +67,7 @@ class Window:
         stepped: an optimizer step ended it; False for what was left when the watching ended.
         reached: trainable parameters with a gradient.
         trainable: trainable parameters.
+        stray: ids that precede no target of the caller's rows and have a gradient all the same (probe only).
         padding: largest |gradient| at a padding position, over the largest at a token; exactly 0 on a correct stack.
             inf where no token has any.
     """
@@ -79,6 +80,7 @@ class Window:
     reached: int
     trainable: int
     padding: float
+    stray: list[int] = field(default_factory=list)
 
     def counts(self, of: str = "intended") -> list[list[int]]:
         """[m][b] targets per row of each micro-batch that holds one, in their order; `of` is "intended" or "scored"."""

@@ -88,10 +88,10 @@ def candidates(window: Window) -> list[Candidate]:
         Candidate(f"micro-batch means weighted by their rows, M = {m}", "B_m/(B n_m)", a.weighted_by_rows),
         Candidate(f"token mean divided once more by M = {m}", "1/(M N)", a.divided_twice),
         times,
-        Candidate("only the last micro-batch kept", "1/N in it, else 0", a.last_micro_batch_only),
+        Candidate("sum over the last micro-batch only", "1/N in it, else 0", a.last_micro_batch_only),
         *(
             Candidate(
-                f"only the first {k} of M = {m} micro-batches kept",
+                f"sum over the first {k} of M = {m} micro-batches only",
                 "1/N in them, else 0",
                 partial(a.first_micro_batches_only, kept=k),
             )
@@ -109,14 +109,31 @@ def candidates(window: Window) -> list[Candidate]:
     ]
 
 
+def scaled_mean(record: Record, window: Window, of: str) -> list[Candidate]:
+    """The token mean times the one number that fits best: a loss scale, a miscounted N, a factor."""
+    weights = readable_weights(record, window, of)
+    if not weights.size or not np.median(weights):
+        return []
+    c = float(np.median(weights)) * sum(sum(counts) for counts in window.counts(of))
+    return [
+        Candidate(f"token mean times {c:.6g}", f"{c:.6g}/N", lambda n: aggregation.scaled(aggregation.token_mean(n), c))
+    ]
+
+
+def same_form(window: Window, of: str, one: Candidate, other: Candidate) -> bool:
+    """Whether two forms give the same weights on these rows."""
+    pairs = zip(one.form(window.counts(of)), other.form(window.counts(of)))
+    return all(np.allclose(a, b, rtol=1e-9, atol=0) for a, b in pairs)
+
+
 def tolerance(record: Record, row: Row, micro_batches: int) -> Floats:
-    """[n] relative error of each weight that rounding alone explains; nan where it explains any weight, even 0."""
+    """[n] relative error of each weight that rounding alone explains; nan where that is a tenth or more: no reading."""
     allowed = np.full(row.weight.shape, np.nan)
     read = np.isfinite(row.amplification) & (row.amplification > 0)
     allowed[read] = rounding.weight_tolerance(
         record.vocabulary, record.loss_dtype, record.work_dtype, row.amplification[read], micro_batches
     )
-    allowed[allowed >= 1] = np.nan
+    allowed[allowed >= 0.1] = np.nan
     return allowed
 
 
@@ -156,11 +173,14 @@ def judge(record: Record, window: Window) -> Verdict:
     if not scored:
         raise ValueError("no target of the window is scored, so there is no weight to name: check the labels")
     fits = [fit for c in candidates(window) if (fit := compare(record, window, c, of)) is not None]
+    if not any(fit.fits for fit in fits):
+        fits += [fit for c in scaled_mean(record, window, of) if (fit := compare(record, window, c, of)) is not None]
     good = [fit for fit in fits if fit.fits]
     nearest = good[0] if good else min(fits, key=lambda fit: fit.deviation)
     if unreadable(record, window) == scored:
         faults.append(
-            f"none of {scored} targets can be read: rounding explains any weight, as where the model is certain"
+            f"none of {scored} targets can be read: rounding in {record.work_dtype} explains a tenth of a weight or "
+            "more, or the model is certain of them"
         )
     elif not good:
         faults.append(
@@ -173,6 +193,12 @@ def judge(record: Record, window: Window) -> Verdict:
             f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation}), not the token mean: "
             f"targets weigh {low:.4g} to {high:.4g} times 1/N"
         )
+    if good:
+        faults += [
+            f"rounding in {record.work_dtype} hides whether it is {nearest.candidate.name} or {fit.candidate.name}"
+            for fit in good[1:]
+            if not same_form(window, of, nearest.candidate, fit.candidate)
+        ]
     faults += elsewhere(record, window, n)
     return Verdict(
         nearest.candidate.name if good else None,
@@ -187,13 +213,18 @@ def judge(record: Record, window: Window) -> Verdict:
 def spread(record: Record, window: Window, of: str) -> tuple[float, float]:
     """Smallest and largest weight of a target that can be read, times N."""
     n = sum(sum(counts) for counts in window.counts(of))
-    weights = np.concatenate(
+    weights = readable_weights(record, window, of)
+    return float(weights.min()) * n, float(weights.max()) * n
+
+
+def readable_weights(record: Record, window: Window, of: str) -> Floats:
+    """Weights of all targets that can be read, label smoothing's share included."""
+    return np.concatenate(
         [
             (row.weight + row.uniform)[getattr(row, of) & ~np.isnan(tolerance(record, row, window.micro_batches))]
             for row in window.rows
         ]
     )
-    return float(weights.min()) * n, float(weights.max()) * n
 
 
 def unreadable(record: Record, window: Window) -> int:
@@ -207,6 +238,9 @@ def elsewhere_in_gradient(window: Window) -> list[str]:
     stray = sum(int(np.sum(row.weight[~row.intended] != 0)) for row in window.rows)
     if stray:
         faults.append(f"{stray} tokens that should not be scored have a gradient")
+    if window.stray:
+        ids = ", ".join(map(str, window.stray[:5])) + (" ..." if len(window.stray) > 5 else "")
+        faults.append(f"{len(window.stray)} ids that precede no target of the rows have a gradient: {ids}")
     if window.padding:
         faults.append(f"gradient reaches padding, up to {window.padding:.3g} of the largest at a token")
     if window.carried:
@@ -231,10 +265,11 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
         faults.append(
             f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in"
         )
-    # Both are sums of the same float64 numbers, in another order.
-    lost = sum(
-        int(np.sum(~np.isclose(row.backward_weight, row.weight, rtol=1e-9, atol=0, equal_nan=True))) for row in rows
-    )
+    share, low, high = smoothing_of(record, window)
+    if low < share - 1e-3 or high > share + 1e-3 or not 0 <= share < 1:
+        # Label smoothing is one number for all; an eighth of a per cent apart is no rounding that could be read.
+        faults.append(f"the share of a target's weight that is spread over the vocabulary is {low:.3g} to {high:.3g}")
+    lost = lost_on_the_way(window)
     if lost:
         faults.append(
             f"backward delivered other weights than the parameter's gradient holds, for {lost} of {n} targets"
@@ -242,16 +277,24 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
     return faults
 
 
+def lost_on_the_way(window: Window) -> int:
+    """Targets whose weight in the parameter's gradient is not what backward delivered."""
+    # Both are sums of the same float64 numbers, in another order.
+    same = [np.isclose(r.backward_weight, r.weight, rtol=1e-9, atol=0, equal_nan=True) for r in window.rows]
+    return int(sum(np.sum(~near) for near in same))
+
+
 def remarks(record: Record, window: Window, scored: int) -> list[str]:
     """What a reader should know though nothing is wrong."""
     said = []
-    smoothing = smoothing_of(window.rows)
+    smoothing = smoothing_of(record, window)[0]
     if smoothing:
         said.append(f"label smoothing {smoothing:.3g}")
     blind = unreadable(record, window)
     if 0 < blind < scored:
         said.append(
-            f"{blind} of {scored} targets cannot be read: rounding explains any weight, as where the model is certain"
+            f"{blind} of {scored} targets cannot be read: rounding in {record.work_dtype} explains a tenth of a weight "
+            "or more, as where the model is certain"
         )
     if not window.stepped:
         said.append("no optimizer step followed")
@@ -264,8 +307,13 @@ def unexplained(record: Record, row: Row, micro_batches: int) -> np.ndarray:
     return row.scored & (row.remainder > allowed)
 
 
-def smoothing_of(rows: Sequence[Row]) -> float:
-    """Share of the weight that lies on the uniform direction; 0 without label smoothing."""
-    uniform = sum(float(row.uniform.sum()) for row in rows)
-    total = sum(float(np.nansum((row.weight + row.uniform)[row.scored])) for row in rows)
-    return uniform / total if total else 0.0
+def smoothing_of(record: Record, window: Window) -> tuple[float, float, float]:
+    """Share of a target's weight that lies on the uniform direction: median, smallest, largest; 0 without smoothing."""
+    shares = [np.zeros(0)]
+    for row in window.rows:
+        seen = row.scored & ~np.isnan(tolerance(record, row, window.micro_batches))
+        total = (row.weight + row.uniform)[seen]
+        shares.append(np.divide(row.uniform[seen], total, out=np.full(total.shape, np.inf), where=total != 0))
+    share = np.concatenate(shares)
+    share = share[np.isfinite(share)]
+    return (float(np.median(share)), float(share.min()), float(share.max())) if share.size else (0.0, 0.0, 0.0)

@@ -63,6 +63,14 @@ def test_the_same_seed_measures_the_same():
     assert xray(train, [3, 4], seed=5).to_json() != xray(train, [3, 4], seed=6).to_json()
 
 
+def test_a_seed_is_also_that_of_the_probes_weights():
+    rows = [[5, 9, 7], [8, 6]]
+
+    losses = [xray_rows(train, rows, seed).windows[0].objective() for seed in (5, 5, 6)]
+
+    assert losses[0] == losses[1] != losses[2]
+
+
 def test_marks_say_which_targets_should_be_scored():
     labelled = [[True, False, True], [False, True]]
 
@@ -132,7 +140,7 @@ def test_a_failure_shows_the_verdict_and_the_table(assertion):
         getattr(report, assertion)()
 
     assert str(report) in str(failed.value)
-    assert "FAULT: token weights follow none of" in str(failed.value)
+    assert "FAULT: token weights follow the token mean times 2" in str(failed.value)
     assert "2.0000 2.0000 2.0000" in str(failed.value)
 
 
@@ -146,16 +154,39 @@ def test_one_weight_in_many_that_is_off_is_found():
 
 
 def test_a_token_that_is_nearly_certain_excuses_no_other():
-    sure = a_row([1 / 2], amplification=1e5)
+    sure = a_row([1 / 2], amplification=1e4)
 
     Report(a_record(a_window(sure, a_row([1 / 2])))).assert_token_mean()
     with pytest.raises(AssertionError, match=r"weights are off by 0\.001 of"):
         Report(a_record(a_window(sure, a_row([1 / 2 + 0.0005])))).assert_token_mean()
 
 
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_rounding_is_all_that_is_allowed_when_no_tolerance_is_given(n):
+    allowed = Report(a_record(a_window(a_row([1 / n] * n)))).rounding()
+
+    Report(a_record(a_window(a_row([1 / n] * (n - 1) + [(1 + 0.9 * allowed) / n])))).assert_token_mean()
+    with pytest.raises(AssertionError, match="weights are off by"):
+        Report(a_record(a_window(a_row([1 / n] * (n - 1) + [(1 + 1.1 * allowed) / n])))).assert_token_mean()
+
+
+def test_one_bad_window_in_many_spoils_a_report():
+    report = Report(a_record(*(a_window(a_row([w, w])) for w in (1 / 2, 1.0, 1 / 2))))
+
+    assert [True, False, True] == [found.ok for found in report.verdicts]
+    assert not report.ok
+
+
+def test_an_unlabelled_token_is_not_asked_whether_it_can_be_read():
+    row = a_row([1.0, 0.0], scored=[True, False], amplification=np.array([1.0, np.nan]))
+
+    Report(a_record(a_window(row))).assert_pure_rescaling()
+    Report(a_record(a_window(row))).assert_token_mean()
+
+
 def test_a_remainder_of_a_nearly_certain_token_excuses_no_other():
     sure, pure, odd = (
-        a_row([1 / 2], amplification=a, remainder=np.array([r])) for a, r in ((1e5, 1e-3), (1, 0.0), (1, 1e-3))
+        a_row([1 / 2], amplification=a, remainder=np.array([r])) for a, r in ((1e4, 1e-3), (1, 0.0), (1, 1e-3))
     )
 
     Report(a_record(a_window(sure, pure))).assert_pure_rescaling()
@@ -172,6 +203,16 @@ def test_a_token_that_cannot_be_read_is_no_pass(row):
     for ask in (report.assert_token_mean, report.assert_pure_rescaling):
         with pytest.raises(ValueError, match="1 of 2 targets cannot be read"):
             ask()
+
+
+def test_a_token_without_a_weight_is_no_pass_at_any_tolerance():
+    report = Report(a_record(a_window(a_row([np.nan, 1 / 2]))))
+
+    for ask in (report.assert_token_mean, report.assert_pure_rescaling):
+        with pytest.raises(ValueError, match="1 of 2 targets cannot be read"):
+            ask(tol=1e9)
+    with pytest.raises(ValueError, match="1 of 2 targets cannot be read"):
+        report.deviation_from([[1 / 2, 1 / 2]])
 
 
 def test_a_tolerance_of_ones_own_is_taken_at_its_word():

@@ -194,7 +194,10 @@ def test_the_step_gets_rows_of_its_own():
         model(**make_batch(copy.deepcopy(rows))).loss.backward()
         rows[0].clear()
 
-    xray(step, [3, 4]).assert_token_mean()
+    rows = [[5, 6, 7], [8, 9]]
+    xray_rows(step, rows).assert_token_mean()
+
+    assert [[5, 6, 7], [8, 9]] == rows
 
 
 # Batches.

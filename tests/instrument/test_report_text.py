@@ -34,7 +34,7 @@ def test_a_fault_is_named_first_and_the_others_below():
 
     report = xray(step, [4, 3])
 
-    assert lines(report)[0].startswith("window 0: FAULT: token weights follow none of")
+    assert lines(report)[0].startswith("window 0: FAULT: token weights follow the token mean times 2 (2/N)")
     assert any(re.match("  .*did not run in this window", line) for line in lines(report))
 
 
