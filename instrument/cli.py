@@ -50,9 +50,13 @@ def report(
     # Importing the training libraries takes seconds, so it happens behind the first line and not before --help.
     errors, out = Console(stderr=True), wide_console()
     with errors.status("importing torch and transformers"):
+        import torch
+
         from . import checks
         from .report import as_json, as_text
 
+        # The probe is too small for a second thread, which would only wait on a busy machine.
+        torch.set_num_threads(1)
         # accelerate collects garbage at the end of each run; what the imports made need not be looked at again.
         gc.freeze()
     try:
