@@ -157,4 +157,4 @@ def test_labels_of_another_shape_in_the_users_own_loss():
     with pytest.raises(ValueError, match="batch_size") as caught, watch(model):
         model(**batch)
 
-    assert "labels is [2, 5] but input_ids is [2, 6]" in caught.value.__notes__[0]
+    assert "labels is [3, 5] but input_ids is [3, 6]" in caught.value.__notes__[0]

@@ -1,4 +1,4 @@
-"""A step that gives nothing to weigh: one error and never a table of zeros; one that leaves something out is no pass."""
+"""A step that gives nothing to weigh: one error, never a table of zeros; one that leaves something out is no pass."""
 
 import pytest
 import torch

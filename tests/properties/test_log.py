@@ -21,6 +21,16 @@ def test_the_logged_loss_is_the_objective(instrument, loop, shape):
 
 
 @pytest.mark.parametrize("instrument", ["probe", "live"])
+@given(shape=shapes())
+def test_the_accelerate_loop_logs_the_mean_of_the_micro_batches_that_ran(instrument, shape):
+    report, logged = measure(instrument, "accelerate", shape)
+
+    # What it differentiates is divided by the configured number, also in a window that is not full.
+    means = [window.objective() * shape.accumulation / window.micro_batches for window in report.windows]
+    assert pytest.approx(means, rel=RTOL) == logged
+
+
+@pytest.mark.parametrize("instrument", ["probe", "live"])
 @given(shape=shapes(), smoothing=st.floats(0.01, 0.5))
 def test_the_logged_loss_is_the_objective_under_label_smoothing(instrument, shape, smoothing):
     report, logged = measure(instrument, "trainer", shape, label_smoothing_factor=smoothing)

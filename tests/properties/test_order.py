@@ -1,5 +1,7 @@
 """R3: permuting rows permutes the table."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from instrument import tracer_rows, watch, xray_rows
 from instrument.loops.trainer import run_trainer
-from tests.properties.loops import labels_of, live_model, live_rows, measure, run_by_hand
+from tests.properties.loops import LOOPS, labels_of, live_model, live_rows, measure, run_by_hand
 from tests.strategies import shapes
 
 
@@ -49,6 +51,22 @@ def test_a_permutation_of_the_rows_permutes_the_weights(instrument, shape, data)
     assert straight.keys() == permuted.keys()
     for row, weight in straight.items():
         np.testing.assert_allclose(permuted[row], weight, rtol=2 * tolerance, atol=0)
+
+
+@pytest.mark.parametrize("instrument", ["probe", "live"])
+@pytest.mark.parametrize("loop", LOOPS)
+@given(shape=shapes(), data=st.data())
+def test_the_order_inside_a_micro_batch_changes_no_weight(instrument, loop, shape, data):
+    order = [b for group in shape.micro_batches() for b in data.draw(st.permutations(group))]
+    moved = dataclasses.replace(
+        shape, lengths=[shape.lengths[b] for b in order], labelled=[shape.labelled[b] for b in order]
+    )
+
+    straight, _ = measure(instrument, loop, shape)
+    permuted, _ = measure(instrument, loop, moved)
+
+    for place, b in enumerate(order):
+        np.testing.assert_allclose(permuted.weights[place], straight.weights[b], rtol=2 * straight.rounding(), atol=0)
 
 
 @pytest.mark.parametrize("instrument", ["probe", "live"])
