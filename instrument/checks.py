@@ -10,7 +10,7 @@ import numpy as np
 from closed_forms import aggregation
 
 from . import probe
-from .api import Report, expected_weights, xray, xray_rows
+from .api import Report, expected_weights, xray_rows
 from .loops import accelerate_loop, trainer
 from .loops.data import library_collator
 from .record import Floats
@@ -71,11 +71,14 @@ def all_checks() -> list[Check]:
     """Every check, in the order of the report."""
 
     def trained(name: str, expected: str, judge: Judge = token_mean, **options: Any) -> Check:
-        return Check(name, "trainer", expected, through_trainer(**options), judge)
+        return Check(name, "trainer", expected, driven(trainer.run_trainer, trainer.CHANGES, **options), judge)
 
     mean, clean = "token mean", "token mean, none on padding"
     smooth = "0.9/N on the target, 0.1/N spread evenly"
     objective = "the objective that was differentiated"
+    ends = with_library_collator(probe.tracer_rows(UNEVEN, end_with_eos=True), probe.EOS, "right")
+    left = with_library_collator(probe.tracer_rows(UNEVEN), probe.PAD, "left")
+    by_hand = driven(accelerate_loop.run_accelerate, accelerate_loop.CHANGES, micro_batch=2, accumulation=4)
     return [
         trained("accumulation 1x8", mean, micro_batch=8),
         trained("accumulation 4x2", mean, micro_batch=2, accumulation=4),
@@ -87,11 +90,9 @@ def all_checks() -> list[Check]:
         trained("tail window of 2 of 3", mean, micro_batch=1, accumulation=3),
         trained("label smoothing 0.1", smooth, smoothed, micro_batch=2, accumulation=4, label_smoothing_factor=0.1),
         trained("logged loss", objective, logged_loss, micro_batch=2, accumulation=4),
-        Check("pad = EOS, library collator", "trainer", f"{mean}, EOS targets too", padded_with_eos, eos_targets),
-        Check("padding left, library collator", "trainer", clean, left_by_library, left_padding),
-        Check(
-            "hand-written loop", "accelerate", mean, through_accelerate(micro_batch=2, accumulation=4), mean_of_means
-        ),
+        Check("pad = EOS, library collator", "trainer", f"{mean}, EOS targets too", ends, eos_targets),
+        Check("padding left, library collator", "trainer", clean, left, left_padding),
+        Check("hand-written loop", "accelerate", mean, by_hand, mean_of_means),
     ]
 
 
@@ -124,55 +125,27 @@ def choose(only: str | None = None) -> list[Check]:
     return chosen
 
 
-def through_trainer(**options: Any) -> Run:
-    """A run of the real Trainer on uneven rows."""
+def driven(
+    drive: Callable[..., list[float]], changes: dict[str, str], rows: list[list[int]] | None = None, **options: Any
+) -> Run:
+    """A run of a loop on given rows, or on uneven ones."""
 
     def run() -> tuple[Report, list[float]]:
         logged: list[float] = []
-        report = xray(lambda model, rows: logged.extend(trainer.run_trainer(model, rows, **options)), UNEVEN)
-        report.record.changes.update(trainer.CHANGES)
+        given = probe.tracer_rows(UNEVEN) if rows is None else rows
+        report = xray_rows(lambda model, rows: logged.extend(drive(model, rows, **options)), given)
+        report.record.changes.update(changes)
         report.record.logged.extend(logged)
         return report, logged
 
     return run
 
 
-def through_accelerate(**options: Any) -> Run:
-    """A run of the hand-written accelerate loop on uneven rows."""
-
-    def run() -> tuple[Report, list[float]]:
-        logged: list[float] = []
-        report = xray(lambda model, rows: logged.extend(accelerate_loop.run_accelerate(model, rows, **options)), UNEVEN)
-        report.record.changes.update(accelerate_loop.CHANGES)
-        report.record.logged.extend(logged)
-        return report, logged
-
-    return run
-
-
-def padded_with_eos() -> tuple[Report, list[float]]:
-    """Rows that end with EOS, through the library's collator and a tokenizer whose padding token is EOS."""
-    return through_library_collator(probe.tracer_rows(UNEVEN, end_with_eos=True), probe.EOS, "right")
-
-
-def left_by_library() -> tuple[Report, list[float]]:
-    """Rows padded on the left by the library's collator."""
-    return through_library_collator(probe.tracer_rows(UNEVEN), probe.PAD, "left")
-
-
-def through_library_collator(rows: list[list[int]], pad: int, side: str) -> tuple[Report, list[float]]:
-    """A run of the Trainer with the library's collator."""
+def with_library_collator(rows: list[list[int]], pad: int, side: str) -> Run:
+    """A run of the Trainer with DataCollatorForLanguageModeling."""
     collator = library_collator(probe.vocabulary_for(rows), pad, side)
-    logged: list[float] = []
-
-    def step(model: Any, rows: list[list[int]]) -> None:
-        logged.extend(trainer.run_trainer(model, rows, micro_batch=4, accumulation=2, collator=collator))
-
-    report = xray_rows(step, rows)
-    report.record.changes.update(trainer.CHANGES)
-    report.record.changes["data_collator"] = f"DataCollatorForLanguageModeling, {side} padding with id {pad}"
-    report.record.logged.extend(logged)
-    return report, logged
+    changes = {**trainer.CHANGES, "data_collator": f"DataCollatorForLanguageModeling, {side} padding with id {pad}"}
+    return driven(trainer.run_trainer, changes, rows, micro_batch=4, accumulation=2, collator=collator)
 
 
 def token_mean(report: Report, logged: list[float]) -> tuple[str, str, float]:

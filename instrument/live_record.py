@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .capture import Capture, CapturedWindow, Forward, Replay, hidden_states
+from .capture import Capture, CapturedWindow, Replay
+from .forward import Forward, hidden_states
 from .live import LiveReading, read_live
 from .locate import Head, Place
 from .record import Record, Row, Window, padding_share, refuse_unscored

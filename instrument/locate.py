@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .capture import hidden_states, refuse_compiled
+from .capture import refuse_compiled
+from .forward import hidden_states
 from .live import LinearHead, OnlySlice, ReplayedHead, restore
 
 Head = LinearHead | ReplayedHead

@@ -17,7 +17,8 @@ from torch import Tensor
 from transformers import LlamaForCausalLM
 
 from . import readout
-from .capture import Capture, CapturedWindow, Forward, Replay, hidden_states
+from .capture import Capture, CapturedWindow, Replay
+from .forward import Forward, hidden_states
 from .probe import IGNORED, PAD
 from .record import Bools, Floats, Record, Row, Window, padding_share, refuse_unscored
 

@@ -8,9 +8,9 @@ from instrument import make_batch
 ROWS = ((5, 9, 7, 5, 11, 6), (8, 5, 4, 9, 7), (12, 6, 10))
 
 
-def batches(*rows):
+def batches():
     """One batch per row."""
-    return [make_batch([row]) for row in rows or ROWS]
+    return [make_batch([row]) for row in ROWS]
 
 
 def sgd(model, lr=0.0):
@@ -23,13 +23,9 @@ def train(model, rows, labels=None, factor=1.0):
     (factor * model(**make_batch(rows, labels)).loss).backward()
 
 
-def window_weights(report):
-    """[window][row] weight of the first target."""
-    return [[float(row.weight[0]) for row in window.rows] for window in report.windows]
-
-
 def assert_window_weights(expected, report):
-    """Window by window, row by row; 1e-6 is far below what is told apart here."""
+    """[window][row] one weight for all targets of a row; 1e-6 is far below what is told apart here."""
     assert [len(rows) for rows in expected] == [len(window.rows) for window in report.windows]
-    for rows, weights in zip(expected, window_weights(report)):
-        np.testing.assert_allclose(weights, rows, rtol=1e-6)
+    for weights, window in zip(expected, report.windows):
+        for weight, row in zip(weights, window.rows):
+            np.testing.assert_allclose(row.weight, weight, rtol=1e-6)

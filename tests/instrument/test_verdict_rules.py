@@ -84,6 +84,7 @@ def test_a_micro_batch_without_targets_is_counted_but_has_no_mean():
     found = judged(a_row([1 / 2] * 2), a_row([0.0], scored=[False], micro_batch=1))
 
     assert found.ok
+    assert any("the first 1 of M = 2 micro-batches" in name for name in found.same)
     assert not any("mean of micro-batch means" in name for name in found.same)
 
 

@@ -156,6 +156,19 @@ def test_reading_a_report_runs_no_softmax_again(monkeypatch):
     assert read_once == len(runs) == 4
 
 
+def test_the_head_is_looked_for_once(monkeypatch):
+    model, made = models.llama(), []
+    monkeypatch.setattr(
+        LinearHead, "__init__", lambda head, linear, init=LinearHead.__init__: made.append(init(head, linear))
+    )
+
+    with watch(model):
+        for rows in random_ids(4, 6).tolist():
+            model(**make_batch([rows])).loss.backward()
+
+    assert 1 == len(made)
+
+
 def test_a_micro_batch_without_targets_weighs_nothing():
     model, batches = models.llama(), [make_batch([row]) for row in random_ids(2, 5).tolist()]
     batches[1]["labels"].fill_(-100)
