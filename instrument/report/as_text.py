@@ -63,9 +63,12 @@ def rows_of(window: Window) -> Table:
 
 
 def weights_of(row: Row, n: int) -> str:
-    """Each weight times N while they are few, their range when they are many; unlabelled tokens as a dot."""
+    """Each weight times N while they are few, their range when they are many.
+
+    An unlabelled token is a dot, a target whose weight is not known a question mark.
+    """
     marks = [
-        "." if weight == 0 and not (scored or intended) else f"{weight * n:.4f}"
+        "." if weight == 0 and not (scored or intended) else "?" if np.isnan(weight) else f"{weight * n:.4f}"
         for weight, scored, intended in zip(row.weight, row.scored, row.intended)
     ]
     if len(marks) <= 10:
@@ -73,6 +76,8 @@ def weights_of(row: Row, n: int) -> str:
     scaled = row.weight[row.scored | row.intended] * n
     if not scaled.size:
         return f"{len(marks)} unlabelled"
+    if np.isnan(scaled).all():
+        return f"{scaled.size} that cannot be read"
     return f"{np.nanmin(scaled):.4f} to {np.nanmax(scaled):.4f}, median {np.nanmedian(scaled):.4f}"
 
 

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 import torch
 
 from instrument import make_batch, watch, xray
@@ -125,3 +126,10 @@ def test_no_line_of_the_verdict_is_cut():
 
     assert text[0].startswith("FAULT: token weights follow none of")
     assert text[0].endswith("of a token-mean weight")
+
+
+@pytest.mark.parametrize(("targets", "shown"), [(2, "? ?"), (12, "12 that cannot be read")])
+def test_weights_that_are_not_known_are_no_numbers(targets, shown):
+    row = a_row(weights=[np.nan] * targets, amplification=np.inf)
+
+    assert shown == as_text.weights_of(row, targets)
