@@ -266,8 +266,10 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
             f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in"
         )
     share, low, high = smoothing_of(record, window)
-    if low < share - 1e-3 or high > share + 1e-3 or not 0 <= share < 1:
-        # Label smoothing is one number for all; an eighth of a per cent apart is no rounding that could be read.
+    # Label smoothing is one number for all; a share is off by at most the rounding of its target, and so is the median.
+    errors = [tolerance(record, row, window.micro_batches)[row.scored] for row in rows]
+    slack = 2 * float(np.nanmax(np.concatenate(errors), initial=0.0))
+    if low < share - slack or high > share + slack or not 0 <= share < 1:
         faults.append(f"the share of a target's weight that is spread over the vocabulary is {low:.3g} to {high:.3g}")
     lost = lost_on_the_way(window)
     if lost:
