@@ -295,33 +295,3 @@ def targets_dropped(window: Window, dropped: Sequence[Sequence[bool]]) -> list[F
     kept = read_kept(dropped, n_b)
     n_left = window_total(np.array([row.sum() for row in kept]), "targets left per row")
     return [row / n_left for row in kept]
-
-
-def padding_scored(window: Window, padding: int) -> list[Float]:
-    """Weight of each target when labels of padding are not masked, so that padding is scored and counted like a target.
-
-        w = 1 / (N + P)
-
-    Window and result as for ``token_mean``; the weights sum to N / (N + P), and the rest lies on the padding.
-    Reported in https://github.com/axolotl-ai-cloud/axolotl/pull/2227
-
-    Args:
-        padding: P, padding positions of the window that are scored.
-
-    Raises:
-        ValueError: as ``token_mean``; padding is not a whole number of at least 0.
-    """
-    n_b, _ = read_window(window)
-    return per_target(n_b, 1 / (window_total(n_b, "n_b") + read_counts([padding], "padding").sum()))
-
-
-def counted_before_shift(window: Window) -> list[Float]:
-    """Weight of each target when the first label of every row is counted, which no token predicts.
-
-        w = 1 / (N + B)
-
-    Same argument and errors as ``token_mean``; the weights sum to N / (N + B).
-    Reported in https://github.com/huggingface/transformers/pull/46204
-    """
-    n_b, _ = read_window(window)
-    return per_target(n_b, 1 / (window_total(n_b, "n_b") + n_b.size))

@@ -2,7 +2,7 @@
 
 import doctest
 
-from closed_forms import aggregation
+from closed_forms import aggregation, overcounts
 from closed_forms.aggregation import (
     carried_over,
     divided_twice,
@@ -110,3 +110,4 @@ def test_row_without_targets_keeps_its_place():
 
 def test_numbers_in_the_docstring_are_right():
     assert doctest.testmod(aggregation) == (0, 2)
+    assert doctest.testmod(overcounts) == (0, 1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from instrument import verdict
+from instrument.candidates import candidates
 from tests.instrument.records import a_record, a_row, a_window
 
 
@@ -134,7 +135,7 @@ def test_counts_are_those_of_the_micro_batches_that_hold_a_row():
 def test_no_candidate_is_a_copy_of_another():
     window = a_window(a_row([1.0] * 3), a_row([1.0]), a_row([1.0] * 4, micro_batch=1), a_row([1.0] * 2, micro_batch=2))
 
-    values = [tuple(np.concatenate(c.form(window.counts())).round(12)) for c in verdict.candidates(window)]
+    values = [tuple(np.concatenate(c.form(window.counts())).round(12)) for c in candidates(window)]
 
     assert len(values) == len(set(values))
 

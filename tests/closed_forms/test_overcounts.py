@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms.aggregation import counted_before_shift, padding_scored, token_mean
+from closed_forms.aggregation import token_mean
+from closed_forms.overcounts import counted_before_shift, padding_scored
 from tests.closed_forms import strategies
 from tests.closed_forms.compare import assert_other_weights, assert_weights, total
 

@@ -1,0 +1,95 @@
+"""What a window's gradient holds besides the weights of its scored targets."""
+
+import numpy as np
+
+from .readable import tolerance, unreadable
+from .record import Record, Row, Window
+
+
+def elsewhere_in_gradient(window: Window) -> list[str]:
+    """Gradient where there should be none, exactly 0 on a correct stack, or none at all."""
+    faults = []
+    stray = sum(int(np.sum(row.weight[~row.intended] != 0)) for row in window.rows)
+    if stray:
+        faults.append(f"{stray} tokens that should not be scored have a gradient")
+    if window.stray:
+        ids = ", ".join(map(str, window.stray[:5])) + (" ..." if len(window.stray) > 5 else "")
+        faults.append(f"{len(window.stray)} ids that precede no target of the rows have a gradient: {ids}")
+    if window.padding:
+        faults.append(f"gradient reaches padding, up to {window.padding:.3g} of the largest at a token")
+    if window.carried:
+        faults.append(f"the gradient still holds {len(window.carried)} rows that did not run in this window")
+    if not window.reached:
+        faults.append(f"0 of {window.trainable} trainable parameters hold a gradient")
+    return faults
+
+
+def missing(record: Record) -> list[str]:
+    """Rows that were given and never ran."""
+    rows = ", ".join(map(str, record.missing))
+    return [f"{len(record.missing)} of the rows that were given never ran: {rows}"] if rows else []
+
+
+def elsewhere(record: Record, window: Window, n: int) -> list[str]:
+    """What is wrong apart from the weights of scored targets."""
+    faults = elsewhere_in_gradient(window)
+    rows = window.rows
+    odd = sum(int(np.sum(unexplained(record, row, window.micro_batches))) for row in rows)
+    if odd:
+        faults.append(
+            f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in"
+        )
+    share, low, high = smoothing_of(record, window)
+    # Label smoothing is one number for all; a share is off by at most the rounding of its target, and so is the median.
+    errors = [tolerance(record, row, window.micro_batches)[row.scored] for row in rows]
+    slack = 2 * float(np.nanmax(np.concatenate(errors), initial=0.0))
+    if low < share - slack or high > share + slack or not 0 <= share < 1:
+        faults.append(f"the share of a target's weight that is spread over the vocabulary is {low:.3g} to {high:.3g}")
+    lost = lost_on_the_way(window)
+    if lost:
+        faults.append(
+            f"backward delivered other weights than the parameter's gradient holds, for {lost} of {n} targets"
+        )
+    return faults
+
+
+def lost_on_the_way(window: Window) -> int:
+    """Targets whose weight in the parameter's gradient is not what backward delivered."""
+    # Both are sums of the same float64 numbers, in another order.
+    same = [np.isclose(r.backward_weight, r.weight, rtol=1e-9, atol=0, equal_nan=True) for r in window.rows]
+    return int(sum(np.sum(~near) for near in same))
+
+
+def remarks(record: Record, window: Window, scored: int) -> list[str]:
+    """What a reader should know though nothing is wrong."""
+    said = []
+    smoothing = smoothing_of(record, window)[0]
+    if smoothing:
+        said.append(f"label smoothing {smoothing:.3g}")
+    blind = unreadable(record, window)
+    if 0 < blind < scored:
+        said.append(
+            f"{blind} of {scored} targets cannot be read: rounding in {record.work_dtype} explains a tenth of a weight "
+            "or more, as where the model is certain"
+        )
+    if not window.stepped:
+        said.append("no optimizer step followed")
+    return said
+
+
+def unexplained(record: Record, row: Row, micro_batches: int) -> np.ndarray:
+    """[n] scored targets whose gradient has a part that neither the target nor label smoothing explains."""
+    allowed = tolerance(record, row, micro_batches) * np.abs(row.weight + row.uniform)
+    return row.scored & (row.remainder > allowed)
+
+
+def smoothing_of(record: Record, window: Window) -> tuple[float, float, float]:
+    """Share of a target's weight that lies on the uniform direction: median, smallest, largest; 0 without smoothing."""
+    shares = [np.zeros(0)]
+    for row in window.rows:
+        seen = row.scored & ~np.isnan(tolerance(record, row, window.micro_batches))
+        total = (row.weight + row.uniform)[seen]
+        shares.append(np.divide(row.uniform[seen], total, out=np.full(total.shape, np.inf), where=total != 0))
+    share = np.concatenate(shares)
+    share = share[np.isfinite(share)]
+    return (float(np.median(share)), float(share.min()), float(share.max())) if share.size else (0.0, 0.0, 0.0)
