@@ -70,14 +70,16 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
         scored_bt = forward.labels != -100
         target_bt = torch.where(scored_bt, forward.labels, next_bt)
     active_bt = scored_bt | (size_bt > 0)
-    read = read_live(head, hidden_bth[active_bt], gradient_bth[active_bt], target_bt[active_bt])
+    active_n = active_bt.flatten().nonzero()[:, 0]
+    # Taken by number: a mask would be counted anew for each of them.
+    hidden_nh, gradient_nh = (x.flatten(0, 1).index_select(0, active_n) for x in (hidden_bth, gradient_bth))
+    read = read_live(head, hidden_nh, gradient_nh, target_bt.flatten()[active_n])
     whole = {"ids": ids_bt, "mask": mask_bt, "target": target_bt, "scored": scored_bt}
-    for name, values in zip(LiveReading._fields, read):
-        # Elsewhere no gradient came, and nothing else was computed.
-        other = 0.0 if name in ("weight", "remainder", "uniform") else math.nan
-        filled = torch.full(ids_bt.shape, other, dtype=torch.float64, device=ids_bt.device)
-        filled[active_bt] = values
-        whole[name] = filled
+    # Elsewhere no gradient came, and nothing else was computed.
+    other = [0.0 if name in ("weight", "remainder", "uniform") else math.nan for name in LiveReading._fields]
+    filled_btf = torch.tensor(other, dtype=torch.float64, device=ids_bt.device).repeat(*ids_bt.shape, 1)
+    filled_btf.flatten(0, 1)[active_n] = torch.stack(read, -1)
+    whole |= zip(LiveReading._fields, filled_btf.unbind(-1))
     whole["on_padding"], whole["on_tokens"] = (torch.where(at, size_bt, 0).max() for at in (~mask_bt, mask_bt))
     return {name: values.cpu().numpy() for name, values in whole.items()}
 
