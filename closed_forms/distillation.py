@@ -1,0 +1,112 @@
+"""Push on the student's logits, or weight of the sampled tokens, when a student learns from a teacher.
+
+Axes: n = scored position, v = word of the vocabulary; b = completion, t = token. The push is -dL/dz: positive where a
+step of gradient descent raises the logit; L is the sum over the scored positions. The trainers then multiply by
+
+    DistillationTrainer       1 / N_gen, the tokens generated for the window     GKD, GOLD   1 / num_items
+    ServerDistillation        1 / (n_micro K)        SDPO, SDFT   ``policy_tokens.by_completion``
+
+What is learned from is a constant of the loss: the teacher carries no gradient.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._logistic import log_softmax
+from ._read import between, positive, read_mask, read_numbers, read_tokens, shape_of
+from ._window import Float
+
+
+def jsd(student: ArrayLike, teacher: ArrayLike, beta: float, temperature: float) -> Float:
+    """Push of the generalized Jensen-Shannon divergence.
+
+        beta = 0    -dL/dz_nv = (q - p) / T                                  L = KL(q, p)
+        beta = 1    -dL/dz_nv = -p (log(p / q) - KL(p, q)) / T               L = KL(p, q)
+        else        -dL/dz_nv = -(1 - beta) p (log(p / m) - KL(p, m)) / T    L = beta KL(q, m) + (1 - beta) KL(p, m)
+        p = softmax(z / T) student, q teacher, m = (1 - beta) p + beta q
+
+    Towards either end the divergence goes to 0 like min(beta, 1 - beta), while at the ends TRL takes the KL itself: the
+    push jumps there. Source: https://arxiv.org/abs/2306.13649 (GKD), equation 1; ``DistillationTrainer``,
+    ``GKDTrainer.generalized_jsd_loss`` and ``compute_divergence`` of SDPO and SDFT, whose alpha is this beta.
+
+    Args:
+        student: [n, v] logits; teacher: [n, v].
+        beta: 0 to 1.
+        temperature: T, positive; 1 in GKD's loss whatever its option, which is for sampling.
+
+    Returns:
+        [n, v]; every row sums to 0, and all is 0 where both agree.
+
+    Raises:
+        ValueError: logits that are not rows of finite numbers, or of two shapes; an option outside its range.
+    """
+    shape = shape_of(student)
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"student must be rows of logits, got shape {list(shape)}: give [position, word]")
+    t = positive(temperature, "temperature")
+    log_p = log_softmax(read_numbers(student, shape, "student") / t)
+    log_q = log_softmax(read_numbers(teacher, shape, "teacher") / t)
+    share = between(0, beta, 1, "beta")
+    if share == 0:
+        return np.asarray((np.exp(log_q) - np.exp(log_p)) / t)
+    log_m = log_q if share == 1 else np.logaddexp(log_p + np.log1p(-share), log_q + np.log(share))
+    scale = 1.0 if share == 1 else 1 - share
+    divergence = (np.exp(log_p) * (log_p - log_m)).sum(1, keepdims=True)
+    return np.asarray(-scale / t * np.exp(log_p) * (log_p - log_m - divergence))
+
+
+def sampled_token(
+    student: ArrayLike, teacher: ArrayLike, old: ArrayLike, mask: ArrayLike, cap: float = np.inf
+) -> Float:
+    """Weight of the sampled tokens under the reverse KL at these alone.
+
+        w_bt = m_bt (log q(y_bt) - log p(y_bt)) min(e^clip(log p - log p_old, -20, 20), cap)
+
+    L sums (log p - log q) log p with the first factor held constant, as a policy gradient does.
+    Source: ``compute_sampled_token_self_distillation_loss`` and ``apply_importance_sampling_clipping``,
+    trl/experimental/sdpo/loss_utils.py and sdft/loss_utils.py.
+
+    Args:
+        student: [b, t] log p of the sampled tokens; teacher: [b, t] log q; old: [b, t] log p when they were sampled.
+        mask: [b, t] 1 where scored.
+        cap: distillation_is_clip, positive.
+
+    Returns:
+        [b, t], before the trainer's denominator.
+
+    Raises:
+        ValueError: shapes that differ; scored numbers that are not finite; a cap that is not positive.
+    """
+    mask_bt = read_mask(mask)
+    p, q, p_old = (
+        read_tokens(values, mask_bt, name)
+        for values, name in ((student, "student"), (teacher, "teacher"), (old, "old"))
+    )
+    if not cap > 0:
+        raise ValueError(f"cap must be positive, got cap={cap}: infinite for none")
+    return np.asarray((q - p) * np.minimum(np.exp(np.clip(p - p_old, -20, 20)), cap))
+
+
+def iw_opd(teacher: ArrayLike, rollout: ArrayLike, mask: ArrayLike, gamma: float, tiny: float) -> Float:
+    """Weight of the sampled tokens when early ones count more.
+
+        w_bt = m_bt (1 + gamma (1 - sum_(s < t) |a_bs| / max(sum_s |a_bs|, tiny))) a_bt,   a = m (log q - log p_rollout)
+
+    Source: https://arxiv.org/abs/2606.22600 (IW-OPD); ``IWOPDTrainer._compute_iw_opd_loss``.
+
+    Args:
+        teacher: [b, t] log q of the sampled tokens; rollout: [b, t] log p when they were sampled.
+        mask: [b, t] 1 where scored.
+        gamma: iw_opd_gamma, 0 or more; tiny: iw_opd_epsilon, positive.
+
+    Returns:
+        [b, t], before the trainer's denominator; the plain advantage a where gamma is 0.
+
+    Raises:
+        ValueError: shapes that differ; scored numbers that are not finite; an option outside its range.
+    """
+    mask_bt = read_mask(mask)
+    a_bt = read_tokens(teacher, mask_bt, "teacher") - read_tokens(rollout, mask_bt, "rollout")
+    before = np.cumsum(np.abs(a_bt), axis=1) - np.abs(a_bt)
+    total = np.maximum(np.abs(a_bt).sum(1, keepdims=True), positive(tiny, "tiny"))
+    return np.asarray((1 + between(0, gamma, np.inf, "gamma") * (1 - before / total)) * a_bt)

@@ -1,0 +1,55 @@
+"""Distillation against autograd: the JSD family, and what is learned from sampled tokens alone."""
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from closed_forms import distillation
+from tests.closed_forms.tokens import draw_log_p, draw_mask, row_numbers, seeds, widths
+from tests.objectives.autograd import assert_gradient, negative_gradient
+
+
+@given(seeds, st.sampled_from([0, 0.125, 0.5, 0.875, 1]), st.sampled_from([0.5, 1, 2]))
+def test_jsd(seed, beta, temperature):
+    student, teacher = np.random.default_rng(seed).integers(-64, 65, (2, 4, 6)) / 16
+
+    def kl(a, b):
+        return (a * (torch.log(a) - torch.log(b))).sum()
+
+    def loss(z):
+        p, q = torch.softmax(z / temperature, 1), torch.softmax(torch.tensor(teacher) / temperature, 1)
+        m = (1 - beta) * p + beta * q
+        return kl(q, p) if beta == 0 else kl(p, q) if beta == 1 else beta * kl(q, m) + (1 - beta) * kl(p, m)
+
+    (gradient,) = negative_gradient(loss, student)
+    push = distillation.jsd(student, teacher, beta, temperature)
+    assert_gradient(gradient, push, argument=16 / temperature, addend=40 / temperature)
+
+
+@given(seeds, row_numbers, widths, st.sampled_from([0.5, 2.0]))
+def test_sampled_tokens(seed, rows, width, cap):
+    rng = np.random.default_rng(seed)
+    mask, (student, teacher, old) = draw_mask(rng, rows, width), draw_log_p(rng, 3, rows, width)
+
+    def loss(p):
+        ratio = torch.exp(p - torch.tensor(old)).clamp(max=cap).detach()
+        return ((p - torch.tensor(teacher)).detach() * p * ratio * torch.tensor(mask)).sum()
+
+    (gradient,) = negative_gradient(loss, student)
+    assert_gradient(gradient, distillation.sampled_token(student, teacher, old, mask, cap), argument=2, addend=4)
+
+
+@given(seeds, row_numbers, widths, st.sampled_from([0.0, 0.5, 2.0]))
+def test_iw_opd(seed, rows, width, gamma):
+    rng = np.random.default_rng(seed)
+    mask, (student, teacher, rollout) = draw_mask(rng, rows, width), draw_log_p(rng, 3, rows, width)
+
+    def loss(p):
+        a = torch.where(torch.tensor(mask), torch.tensor(teacher - rollout), 0.0)
+        before = torch.stack([a[:, :t].abs().sum(1) for t in range(width)], 1)
+        total = a.abs().sum(1, keepdim=True).clamp(min=1e-8)
+        return -(p * a * (1 + gamma * (1 - before / total))).sum()
+
+    (gradient,) = negative_gradient(loss, student)
+    assert_gradient(gradient, distillation.iw_opd(teacher, rollout, mask, gamma, 1e-8), argument=0, addend=10)
