@@ -14,23 +14,26 @@ class Fault:
     Attributes:
         library: the requirement it applies to, e.g. "transformers>=5".
         seam: the function that is replaced, as "module:qualified name".
-        source: link to the public report.
-        year: of the report.
+        source: link to the public report; empty for a fault of the instrument itself, which nobody reported: it is
+            written to slip past the tests.
+        year: of the report; 0 without one.
         mechanism: one sentence: what the code then does wrong.
         effect: the closed form that the measurement must then equal, as "module:name".
-        quantity: what is measured: the "weights" of the targets, or the "log" over the objective.
+        quantity: what is measured: the "weights" of the targets, the "log" over the objective, the "leak" between
+            sequences, or of two "run"s, without the instrument and with it, which parts differ.
         visible: the scenario of tests/faults/scenarios.py in which the fault shows.
         patch: takes the original function and returns the broken one; it installs nothing.
-        clean: the closed form of that scenario without the fault; empty when it is the token mean, or the true log.
+        clean: the closed form of that scenario without the fault; empty when it is the token mean, the true log,
+            sequences that are separate, or runs that are the same.
     """
 
     library: str
     seam: str
-    source: str
-    year: int
     mechanism: str
     effect: str
-    quantity: Literal["weights", "log"]
+    quantity: Literal["weights", "log", "leak", "run"]
     visible: str
     patch: Callable[[Call], Call]
     clean: str = ""
+    source: str = ""
+    year: int = 0

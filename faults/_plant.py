@@ -37,7 +37,7 @@ def planted(fault: Fault) -> Iterator[Hits]:
     def reached() -> None:
         hits.count += 1
 
-    with _swapped(fault.seam, fault.library, fault.patch, reached):
+    with swapped(fault.seam, fault.library, fault.patch, reached):
         yield hits
 
 
@@ -64,12 +64,17 @@ def counted(seams: Iterable[str]) -> Iterator[Mapping[str, int]]:
 
     with ExitStack() as stack:
         for seam in counts:
-            stack.enter_context(_swapped(seam, seam.split(".")[0], lambda original: original, counter(seam)))
+            stack.enter_context(swapped(seam, seam.split(".")[0], lambda original: original, counter(seam)))
         yield counts
 
 
 @contextmanager
-def _swapped(seam: str, library: str, patch: Callable[[Call], Call], reached: Callable[[], None]) -> Iterator[None]:
+def swapped(seam: str, library: str, patch: Callable[[Call], Call], reached: Callable[[], None]) -> Iterator[None]:
+    """Run the block with a patch on a seam; `reached` is called at each call of the seam.
+
+    Raises:
+        LookupError: what is installed has no such seam.
+    """
     function = find(seam, library)
     kept, original = function.__code__, _copy(function)
     broken = patch(original)

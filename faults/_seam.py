@@ -3,7 +3,6 @@
 import inspect
 import re
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from types import FunctionType
 
 
@@ -46,6 +45,9 @@ def _innermost(found: object) -> object:
 
 
 def _missing(seam: str, library: str, what: str) -> str:
+    # Imported here: it takes longer than all else that a process needs to plant a fault.
+    from importlib.metadata import PackageNotFoundError, version
+
     match = re.match(r"[\w.-]+", library)
     name = match.group() if match else library
     try:

@@ -1,5 +1,6 @@
 """The checks of `weighbridge report`: what the installed stack does with tracer rows, beside what it should do."""
 
+import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ import numpy as np
 
 from closed_forms import aggregation
 
-from . import probe
+from . import leak_checks, probe
 from .api import Report, expected_weights, xray_rows
+from .leak_record import LeakRun
 from .loops import accelerate_loop, trainer
 from .loops.data import library_collator
 from .record import Floats
@@ -25,11 +27,11 @@ class Outcome:
 
     Attributes:
         name: of the check.
-        group: "trainer" or "accelerate".
+        group: "trainer", "accelerate" or "leaks".
         expected: what should be measured, in words.
         measured: what was.
         status: "ok"; "known" for a deviation that is documented and has the form that is documented; "FAULT" else.
-        deviation: largest |w - expected| * N.
+        deviation: largest |w - expected| * N; of a leak, the largest foreign gradient over the largest own.
         seconds: how long it took.
         report: everything behind it.
     """
@@ -41,11 +43,11 @@ class Outcome:
     status: str
     deviation: float
     seconds: float
-    report: Report
+    report: Report | LeakRun
 
 
-Run = Callable[[], tuple[Report, list[float]]]
-Judge = Callable[[Report, list[float]], tuple[str, str, float]]
+Run = Callable[[], tuple[Any, list[float]]]
+Judge = Callable[[Any, list[float]], tuple[str, str, float]]
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,33 @@ def all_checks() -> list[Check]:
         Check("pad = EOS, library collator", "trainer", f"{mean}, EOS targets too", ends, eos_targets),
         Check("padding left, library collator", "trainer", clean, left, left_padding),
         Check("hand-written loop", "accelerate", mean, by_hand, mean_of_means),
+        *leak_checks_here(),
+    ]
+
+
+def leak_checks_here() -> list[Check]:
+    """Every leak check that what is installed allows."""
+
+    def searched(name: str, run: Callable[[], LeakRun], judge: Judge = leak_checks.apart) -> Check:
+        return Check(name, "leaks", "no document reads another", lambda: (run(), []), judge)
+
+    flat, known, packs = leak_checks.called, leak_checks.one_after_another, {"packing": True, "max_length": 12}
+    checks = [
+        searched("padded rows, Trainer", leak_checks.padded),
+        searched("flattened rows, Trainer", leak_checks.flattened),
+        searched("joined without boundaries", flat(position_ids=None), known),
+        searched("position_ids, use_cache=False", flat(use_cache=False)),
+        searched("position_ids, default call", flat(), known),
+    ]
+    if importlib.util.find_spec("trl") is None:
+        return checks
+    sft, wrapped = leak_checks.in_sft, {**packs, "packing_strategy": "wrapped"}
+    return [
+        *checks,
+        searched("TRL padding_free", sft(padding_free=True, max_length=None)),
+        searched("TRL packing bfd", sft(**packs)),
+        searched("TRL packing bfd_split", sft(**packs, packing_strategy="bfd_split")),
+        searched("TRL packing wrapped", sft(**wrapped), leak_checks.within_packs),
     ]
 
 

@@ -39,7 +39,8 @@ def weighbridge(
 @app.command()
 def report(
     only: Annotated[
-        str | None, typer.Option(help="Run one group (trainer, accelerate) or the checks with this in their name.")
+        str | None,
+        typer.Option(help="Run one group (trainer, accelerate, leaks) or the checks with this in their name."),
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write everything that was measured to this file.")
@@ -93,6 +94,7 @@ def quiet() -> None:
     """Keep the libraries' own progress bars and warnings out of the report."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
 
 
 def summary(outcomes: list) -> Table:

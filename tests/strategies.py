@@ -35,10 +35,14 @@ class Shape:
 
 
 @st.composite
-def shapes(draw, max_rows=6, max_length=8, masks=True, min_accumulation=1, any_order=False):
-    """Draw a Shape; with `any_order`, one whose every row has a target, so that no order leaves a step without any."""
-    lengths = draw(st.lists(st.integers(2, max_length), min_size=1, max_size=max_rows))
-    micro_batch = draw(st.integers(1, 3))
+def shapes(draw, max_rows=6, max_length=8, masks=True, min_accumulation=1, any_order=False, together=1):
+    """Draw a Shape.
+
+    With `any_order`, one whose every row has a target, so that no order leaves a step without any. The first
+    micro-batch has at least `together` rows.
+    """
+    lengths = draw(st.lists(st.integers(2, max_length), min_size=together, max_size=max_rows))
+    micro_batch = draw(st.integers(together, 3))
     accumulation = draw(st.integers(min_accumulation, 3))
     marks = [[True] * (n - 1) for n in lengths]
     if masks:

@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
-from ..probe import BOS, EOS, make_batch
+from ..probe import BOS, EOS, PAD, make_batch
 
 Item = dict[str, Any]
 
@@ -46,16 +46,20 @@ def library_collator(
 
     It makes the labels itself, so the items' own are not looked at.
     """
-    words = {f"<{i}>": i for i in range(vocabulary)}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{BOS}>")),
-        pad_token=f"<{pad_id}>",
-        eos_token=f"<{EOS}>",
-        padding_side=padding_side,
-    )
-    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    collator = DataCollatorForLanguageModeling(tokenizer_of_ids(vocabulary, pad_id, padding_side), mlm=False)
 
     def collate(items: list[Item]) -> dict[str, torch.Tensor]:
         return dict(collator([{"input_ids": item["input_ids"]} for item in items]))
 
     return collate
+
+
+def tokenizer_of_ids(vocabulary: int, pad_id: int = PAD, padding_side: str = "right") -> PreTrainedTokenizerFast:
+    """A tokenizer that knows ids as words."""
+    words = {f"<{i}>": i for i in range(vocabulary)}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token=f"<{BOS}>")),
+        pad_token=f"<{pad_id}>",
+        eos_token=f"<{EOS}>",
+        padding_side=padding_side,
+    )

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..leak_record import LeakRun
 from ..record import Record, Row, Window
 from ..verdict import Verdict
 
@@ -44,10 +45,27 @@ def outcomes(found: "Sequence[Outcome]") -> dict[str, Any]:
                 "status": o.status,
                 "deviation": finite(o.deviation),
                 "seconds": round(o.seconds, 3),
-                "report": report(o.report.record, o.report.verdicts),
+                "report": leaks(o.report)
+                if isinstance(o.report, LeakRun)
+                else report(o.report.record, o.report.verdicts),
             }
             for o in found
         ],
+    }
+
+
+def leaks(run: LeakRun) -> dict[str, Any]:
+    """A search for leaks."""
+    found = run.leaks
+    return {
+        "instrument": "leak",
+        "changes": run.changes,
+        "own": found.own,
+        "passes": found.passes,
+        "more_passes": found.more_passes,
+        "sequences": [asdict(span) for span in found.sequences],
+        "pairs": [asdict(pair) for pair in found.pairs],
+        "ahead": [asdict(ahead) for ahead in found.ahead],
     }
 
 

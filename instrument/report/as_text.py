@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from ..leak_record import LeakRun
 from ..record import Record, Row, Window
 from ..verdict import Verdict
 
@@ -92,17 +93,23 @@ def closing(outcomes: "Sequence[Outcome]") -> list[str]:
     counts = Counter(o.status for o in outcomes)
     stack = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "accelerate"))
     return [
-        f"measured on {stack}; 'off by' is the largest |w - expected| in units of a token-mean weight 1/N",
+        f"measured on {stack}; 'off by' is the largest |w - expected| in units of a token-mean weight 1/N, "
+        "and of a leak the largest gradient at a foreign token over the largest at an own one",
         *changes_by_loop(outcomes),
         f"{counts['ok']} ok, {counts['known']} known deviations, {counts['FAULT']} faults",
     ]
+
+
+def changes_of(outcome: "Outcome") -> dict[str, str]:
+    """What a check set differently from the library's defaults."""
+    return outcome.report.changes if isinstance(outcome.report, LeakRun) else outcome.report.record.changes
 
 
 def changes_by_loop(outcomes: "Sequence[Outcome]") -> list[str]:
     """One line per loop: what all of its checks set differently from the library's defaults."""
     lines = []
     for group in dict.fromkeys(o.group for o in outcomes):
-        first, *others = [o.report.record.changes for o in outcomes if o.group == group]
+        first, *others = [changes_of(o) for o in outcomes if o.group == group]
         common = {name: value for name, value in first.items() if all(o.get(name) == value for o in others)}
         varying = sorted({name for changes in (first, *others) for name in changes} - common.keys())
         text = "; ".join([f"{name}: {value}" for name, value in common.items()] + [f"{v}: as named" for v in varying])

@@ -11,9 +11,13 @@ from accelerate import Accelerator
 
 from instrument import make_batch, tracer_rows, xray
 from instrument.api import Report, xray_rows
+from instrument.leak_record import Leaks
 from instrument.loops.data import library_collator
 from instrument.loops.trainer import run_trainer
 from instrument.probe import PAD, vocabulary_for
+from tests.faults.absence_scenarios import ABSENCE
+from tests.faults.feeding_scenarios import FEEDING
+from tests.faults.leak_scenarios import LEAKS
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,13 @@ class Run:
     """One run.
 
     Attributes:
-        report: what was measured.
-        arguments: [w] arguments for closed forms of window w, by name.
+        report: what was measured; of a run that looks for leaks, those of each batch that was searched; of two runs
+            that are compared, which parts of them differ.
+        arguments: [w] arguments for closed forms of window w, or of batch w, by name.
         logged: [w] the loss that the loop logged; empty where it logs none.
     """
 
-    report: Report
+    report: Report | list[Leaks] | list[list[bool]]
     arguments: list[dict]
     logged: list[float]
 
@@ -86,10 +91,24 @@ def accelerate_windows():
             optimizer.zero_grad()
 
     report = xray(step, [n + 1 for window in windows for rows in window for n in rows])
-    return Run(report, [{"window": window, "windows": windows[: w + 1]} for w, window in enumerate(windows)], [])
+    # Every row of a batch is as long as its longest, which has one token more than targets.
+    positions = [len(rows) * (max(rows) + 1) for (rows,) in windows]
+    known = zip(windows, positions)
+    told = [{"window": rows, "windows": windows[: w + 1], "positions": t} for w, (rows, t) in enumerate(known)]
+    return Run(report, told, [])
+
+
+def unlogged(scenario):
+    """A scenario whose log nobody asks for, as a run."""
+
+    def run():
+        found, arguments = scenario()
+        return Run(found, arguments, [])
+
+    return run
 
 
 SCENARIOS = {
     run.__name__: run
     for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
-}
+} | {scenario.__name__: unlogged(scenario) for scenario in (*LEAKS, *FEEDING, *ABSENCE)}

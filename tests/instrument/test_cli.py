@@ -51,6 +51,19 @@ def test_the_json_file_holds_every_weight(tmp_path):
     assert check["report"]["changes"]["max_grad_norm"].startswith("0:")
 
 
+def test_the_json_file_holds_every_leak(tmp_path):
+    result = run("report", "--only", "default call", "--json", str(tmp_path / "report.json"))
+
+    (check,) = json.loads((tmp_path / "report.json").read_text())["checks"]
+    found = check["report"]
+    assert result.exit_code == 0
+    assert ["position_ids, default call", "leaks", "known"] == [check["name"], check["group"], check["status"]]
+    assert [(j, i) for i in range(8) for j in range(i)] == [(p["source"], p["target"]) for p in found["pairs"]]
+    assert {"row": 0, "start": 9, "stop": 12} == found["sequences"][1]
+    assert check["deviation"] == max(p["gradient"] for p in found["pairs"]) / found["own"]
+    assert "of a leak the largest gradient at a foreign token" in result.stdout
+
+
 def test_an_unknown_check_is_refused_with_the_choices():
     result = run("report", "--only", "nonsense")
 

@@ -18,6 +18,8 @@ def test_an_unlabelled_token_weighs_exactly_nothing(instrument, loop, shape):
     report, _ = measure(instrument, loop, shape)
 
     for row, marks in zip(report.rows, shape.labelled):
+        # A last token predicts nothing: it has no place, unless it weighs something.
+        assert len(marks) == len(row.weight)
         assert not row.weight[~np.array(marks)].any()
         assert row.weight[np.array(marks)].all()
 

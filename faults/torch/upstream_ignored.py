@@ -1,0 +1,36 @@
+"""The backward of the cross-entropy ignores what it is multiplied with."""
+
+import inspect
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Hand back the gradient of the bare loss, whatever gradient comes from above."""
+
+    def cross_entropy(*args: Any, **kwargs: Any) -> Any:
+        call = inspect.signature(original).bind(*args, **kwargs)
+        logits = call.arguments["input"]
+        if not logits.requires_grad:
+            return original(*call.args, **call.kwargs)
+        call.arguments["input"] = alone = logits.detach().requires_grad_(True)
+        original(*call.args, **call.kwargs).sum().backward()
+        call.arguments["input"] = handed = logits.view_as(logits)
+        handed.register_hook(lambda _: alone.grad)
+        return original(*call.args, **call.kwargs)
+
+    return cross_entropy
+
+
+FAULT = Fault(
+    library="torch>=2.4",
+    seam="torch.nn.functional:cross_entropy",
+    source="https://github.com/SeanNaren/warp-ctc/issues/69",
+    year=2018,
+    mechanism="A factor on the loss has no effect on the gradient; emulated in torch, reported of a CTC loss.",
+    effect="closed_forms.aggregation:token_sum",
+    quantity="weights",
+    visible="trainer_accumulation",
+    patch=patch,
+)

@@ -1,0 +1,29 @@
+"""The logged loss is divided by the number of micro-batches once more; the gradient is right."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Log one micro-batch's share of the training loss."""
+
+    def log(self: Any, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "loss" in logs:
+            logs = {**logs, "loss": logs["loss"] / self.current_gradient_accumulation_steps}
+        original(self, logs, start_time)
+
+    return log
+
+
+FAULT = Fault(
+    library="transformers>=5",
+    seam="transformers.trainer:Trainer.log",
+    source="https://github.com/huggingface/transformers/issues/11919",
+    year=2021,
+    mechanism="The loss that is scaled down for backward is logged as it is, M times too small.",
+    effect="closed_forms.logged:over_micro_batches",
+    quantity="log",
+    visible="trainer_accumulation",
+    patch=patch,
+)

@@ -1,0 +1,1 @@
+"""Faults whose seam is in TRL."""

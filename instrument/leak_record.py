@@ -1,0 +1,136 @@
+"""What a search for leaks found. Numbers and places only.
+
+Letters: n sequences of the batch, i whose loss, j whose inputs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .leak_sequences import Span
+from .record import Bools
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The loss of one sequence depends on the inputs of another.
+
+    Attributes:
+        target: number of the sequence whose loss it is.
+        source: number of the sequence whose inputs it depends on.
+        position: token of the source's row where the gradient is largest.
+        gradient: largest entry of the gradient there, of the loss of this target sequence alone.
+    """
+
+    target: int
+    source: int
+    position: int
+    gradient: float
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The loss of a sequence's targets depends on one of its inputs that no target comes after.
+
+    Attributes:
+        sequence: its number.
+        target: the last token, in its row, whose loss was taken.
+        position: the input at or behind it where the gradient is largest.
+        gradient: largest entry of the gradient there.
+    """
+
+    sequence: int
+    target: int
+    position: int
+    gradient: float
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """Which losses depend on inputs that they must not depend on; false when none does.
+
+    Attributes:
+        sequences: the n sequences of the batch, row by row.
+        pairs: every ordered pair of sequences that leaks.
+        ahead: sequences whose loss depends on inputs behind it: causality is broken.
+        own: largest gradient at a sequence's own embeddings, to compare with.
+        passes: backward passes that searched, at most 2*ceil(log2 n).
+        more_passes: backward passes beyond these: to locate what was found, or to see that a leak could be seen.
+        balance: the model's loss holds a term over all tokens of the batch, such as the balance of experts.
+    """
+
+    sequences: tuple[Span, ...]
+    pairs: tuple[Pair, ...]
+    ahead: tuple[Ahead, ...]
+    own: float
+    passes: int
+    more_passes: int
+    balance: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs or self.ahead)
+
+    def pattern(self) -> Bools:
+        """[n][n]: whether the loss of sequence i depends on the inputs of sequence j; true on the diagonal."""
+        found = np.eye(len(self.sequences), dtype=np.bool_)
+        for pair in self.pairs:
+            found[pair.target, pair.source] = True
+        return found
+
+    def boundaries(self) -> list[Span]:
+        """Sequences that a leak enters from the one right before them in their row: where they start is broken."""
+        behind = {pair.target for pair in self.pairs if pair.source == pair.target - 1 and self.same_row(pair)}
+        return [self.sequences[i] for i in sorted(behind)]
+
+    def same_row(self, pair: Pair) -> bool:
+        """Whether both sequences of a pair lie in one row."""
+        return self.sequences[pair.target].row == self.sequences[pair.source].row
+
+    def __str__(self) -> str:
+        n, shown = len(self.sequences), 8
+        if not self:
+            return f"no leak: {n} sequences, {self.passes} backward passes, every foreign gradient exactly 0.0"
+        lines = []
+        if self.pairs:
+            lines.append(f"LEAK: {len(self.pairs)} of {n * (n - 1)} ordered pairs of {n} sequences")
+        lines += [self.describe(pair) for pair in self.pairs[:shown]]
+        if len(self.pairs) > shown:
+            lines.append(f"  ... and {len(self.pairs) - shown} more pairs")
+        starts = [f"row {span.row}, before token {span.start}" for span in self.boundaries()]
+        if starts:
+            more = f" ... and {len(starts) - shown} more" if len(starts) > shown else ""
+            lines.append(f"  broken boundaries: {'; '.join(starts[:shown])}{more}")
+        for ahead in self.ahead[:shown]:
+            lines.append(
+                f"NOT CAUSAL: sequence {ahead.sequence} ({self.sequences[ahead.sequence]}): the loss of its targets up "
+                f"to token {ahead.target} depends on token {ahead.position} (gradient {ahead.gradient:.2e})"
+            )
+        if len(self.ahead) > shown:
+            lines.append(f"  ... and {len(self.ahead) - shown} more sequences that are not causal")
+        if self.balance:
+            lines.append("  the model's loss holds an aux_loss over all tokens, which couples them by design: leave it")
+            lines.append("  out (output_router_logits=False) to see what else does")
+        return "\n".join(lines)
+
+    def describe(self, pair: Pair) -> str:
+        """One pair in a line."""
+        target, source = self.sequences[pair.target], self.sequences[pair.source]
+        return (
+            f"  the loss of sequence {pair.target} ({target}) depends on sequence {pair.source} ({source}): "
+            f"gradient {pair.gradient:.2e} at token {pair.position}, {pair.gradient / self.own:.1e} of its own"
+            if self.own
+            else f"  the loss of sequence {pair.target} ({target}) depends on sequence {pair.source} ({source})"
+        )
+
+
+@dataclass(frozen=True)
+class LeakRun:
+    """A search in a loop.
+
+    Attributes:
+        leaks: what it found.
+        changes: settings of the loop that differ from the library's defaults, and why.
+    """
+
+    leaks: Leaks
+    changes: dict[str, str]
