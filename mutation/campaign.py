@@ -2,22 +2,29 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from mutation import baseline, processes
+from mutation.audit import draw, refuse_reached
 from mutation.case import Case, Verdict
 from mutation.cells import Cell, Job, Ran
-from mutation.journal import Journal
+from mutation.cold import Cold, with_collection
+from mutation.journal import Journal, refuse_full_disk
+from mutation.memory import Memory
 from mutation.plan import Plan
 from mutation.pool import Pool
 from mutation.screen import Screen
-from mutation.status import Status
-from mutation.suite import with_collected
-from mutation.switches import missing
+from mutation.sources import Keys
+from mutation.status import Effect, Status
+from mutation.summary import summary
+from mutation.switches import fault_on, missing
 
 
 class Campaign:
@@ -31,38 +38,59 @@ class Campaign:
     def __init__(self, plan: Plan, session: pytest.Session, screen: Screen, journal: Journal) -> None:
         self.plan, self.screen, self.journal = plan, screen, journal
         self.began: dict[str, float] = {}
-        self.tests, self.effects = sides(session, Path(plan.effects).resolve())
-        self.pool = Pool({item.nodeid: item for item in session.items}, session.config.rootpath, plan.workers)
+        self.audited = 0
+        self.entered: Mapping[str, set[str]] = {}
+        self.tests, self.effects = sides(session, Path(plan.effects).resolve() if plan.effects else None)
+        self.imported = set(sys.modules)
         processes.adopt_orphans()
         baseline.preload(failure_path())
         self.cases = {
-            name: Case(name, fault, missing(fault), name in plan.equivalent) for name, fault in plan.faults.items()
+            name: Case(name, fault, f"{plan.catalogue}:{name}", missing(fault), name in plan.equivalent)
+            for name, fault in plan.faults.items()
         }
         self.seams = sorted({case.fault.seam for case in self.cases.values() if not case.stale})
+        self.memory = Memory(Keys(session, plan.faults), journal, self.seams, plan.cache and not plan.cold, plan.share)
+        items = {item.nodeid: item for item in session.items}
+        self.pool = Pool(items, session.config.rootpath, plan.workers, self.memory.known)
+        self.pool.memory = plan.memory
 
     def try_all(self) -> list[Verdict]:
-        """Every fault before all tests that reach it; the whole suite is green before and after."""
-        self.stage("the suite without a fault, test by test", len(self.tests))
-        green = baseline.measure(self.pool, self.tests, self.seams, self.watch)
-        self.screen.green(f"without a fault: {len(self.tests)} tests")
+        """Every fault before all tests that reach it; the whole suite is green before and after.
+
+        Tests that were green in an earlier campaign, and have not changed, count as green, unless they kill here.
+        """
+        baseline.preload(self.memory.modules())
+        self.memory.take_greens(self.tests)
+        fresh = {test for test in self.tests if ("baseline", "full", test) not in self.memory.taken}
+        self.stage("the suite without a fault, test by test", len(fresh))
+        green = with_collection(baseline.measure(self.pool, self.tests, self.seams, self.watch), self.entered)
+        self.screen.green(f"without a fault: {len(self.tests)} tests, {len(self.tests) - len(fresh)} of them unchanged")
         self.stage("faults", len(self.cases))
         verdicts = self.try_cases(green, patience=10, hands=1, tell=self.screen.verdict)
-        self.stage("the suite without a fault, again", len(self.tests))
-        baseline.recheck(self.pool, self.tests, self.watch)
-        self.screen.green(f"without a fault, again: {len(self.tests)} tests")
+        self.audit(green)
+        for verdict in verdicts:
+            fresh |= {test for test in verdict.killers if (verdict.name, "first", test) not in self.memory.taken}
+        again = [test for test in self.tests if test in fresh]
+        self.stage("the suite without a fault, again", len(again))
+        baseline.recheck(self.pool, again, self.watch)
+        self.screen.green(f"without a fault, again: {len(again)} tests")
         return self.close(verdicts)
 
     def try_one(self) -> list[Verdict]:
-        """Few faults, soon: tests are sought with one example each, and only those that noticed must be green in full.
+        """Few faults, soon: no baseline goes before, and only the tests that noticed must be green, afterwards.
 
-        Every test runs from the same state of the same process, so it does not matter that they prove to be green only
-        afterwards. When a fault is not killed that way, nothing is said of it before all tests have had their say.
+        Every test runs from the same state of the same process, so the order does not matter. Up to the first kill, all
+        tests run under the fault, the first of each file first; for all kills, those of which an example enters the seam.
+        When a fault is not killed that way, nothing is said of it before all tests have had their say.
         """
-        self.stage("which tests enter the seam, with one example each", len(self.tests))
-        scouted = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick=True)
-        self.screen.green(f"without the fault, one example each: {len(self.tests)} tests")
+        if self.plan.first_kill:
+            sought = baseline.Baseline({}, dict.fromkeys(self.seams, file_by_file(self.tests)))
+        else:
+            self.stage("which tests enter the seam, with one example each", len(self.tests))
+            sought = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick=True)
+            self.screen.green(f"without the fault, one example each: {len(self.tests)} tests")
         self.stage("tests under the fault", len(self.cases))
-        verdicts = self.try_cases(scouted, patience=100, hands=self.plan.workers, tell=lambda verdict: None)
+        verdicts = self.try_cases(sought, patience=100, hands=self.plan.workers, tell=lambda verdict: None)
         if not {verdict.status for verdict in verdicts} <= {Status.KILLED, Status.STALE, Status.HARNESS}:
             return self.try_all()
         for verdict in verdicts:
@@ -87,31 +115,61 @@ class Campaign:
         verdicts: list[Verdict] = []
 
         def decide(case: Case) -> None:
-            verdicts.append(case.verdict())
+            verdict = case.verdict()
+            verdicts.append(verdict if self.plan.effects else replace(verdict, effect=Effect.NOT_ASKED))
             tell(verdicts[-1])
 
         def follow(ran: Ran) -> Sequence[Job]:
+            refuse_full_disk(ran.harness)
             case = self.cases[ran.job.name]
             more = case.follow(ran)
             if not case.open:
                 decide(case)
             return more
 
+        # The order decides how soon a kill is found, nothing else.
+        tests = {
+            name: first_of(self.journal.killers.get(name, ()), green.reach.get(case.fault.seam, ()))
+            for name, case in self.cases.items()
+        }
+        tests = {name: first_of(self.memory.killing(name, ordered), ordered) for name, ordered in tests.items()}
+        self.memory.take_trials(tests, self.effects, self.plan.first_kill)
         for name, case in self.cases.items():
-            # The order decides how soon a kill is found, nothing else.
-            tests = first_of(self.journal.killers.get(name, ()), green.reach.get(case.fault.seam, ()))
-            wanted = case.jobs(tests, self.effects.get(name, ()), self.plan.first_kill, hands)
+            wanted = case.jobs(tests[name], self.effects.get(name, ()), self.plan.first_kill, hands)
             jobs += wanted
             if not wanted:
                 decide(case)
         self.pool.limits = {test: max(self.plan.patience, patience * spent) for test, spent in green.seconds.items()}
-        self.pool.run(jobs, follow, self.watch)
+        runner = Cold(self.pool, self.plan) if self.plan.cold else self.pool
+        runner.run(jobs, follow, self.watch)
         self.pool.limits = {}
         return verdicts
 
+    def audit(self, green: baseline.Baseline) -> None:
+        """Run some of the tests that a fault does not reach under it all the same.
+
+        Raises:
+            RuntimeError: one met the fault, so the reach map is wrong and the run void.
+        """
+        tried = {name: case for name, case in self.cases.items() if not case.stale}
+        reach = {name: green.reach.get(case.fault.seam, ()) for name, case in tried.items()}
+        drawn = draw(reach, self.tests, self.plan.audit, self.journal.plan["seed"])
+        self.audited = sum(map(len, drawn.values()))
+        self.stage("tests that should not meet the fault", self.audited)
+
+        def follow(ran: Ran) -> Sequence[Job]:
+            refuse_reached(ran.job.name, tried[ran.job.name].fault.seam, ran.cells)
+            return ()
+
+        on = {name: partial(fault_on, case.fault, case.place) for name, case in tried.items()}
+        self.pool.run([Job(name, "audit", tests, on[name]) for name, tests in drawn.items()], follow, self.watch)
+
     def watch(self, ran: Ran, test: str, cell: Cell) -> None:
-        """Write and show a cell."""
-        self.journal.cell(ran, test, cell)
+        """Write, check and show a cell."""
+        refuse_full_disk(cell.message)
+        ident = (ran.job.name, ran.job.part, test)
+        self.journal.cell(self.memory.row(ident, cell))
+        self.memory.check(ident, cell)
         self.screen.cell(ran, test, cell)
 
     def stage(self, name: str, total: int) -> None:
@@ -120,38 +178,36 @@ class Campaign:
         self.screen.stage(name, total)
 
     def close(self, verdicts: list[Verdict]) -> list[Verdict]:
-        """Write the summary."""
+        """Sum up, for the journal to write."""
         ends = {**self.began, "": time.monotonic()}
         spent = {stage: ends[later] - ends[stage] for stage, later in pairwise(ends)}
-        self.journal.summary(verdicts, self.plan.first_kill, spent, self.tests)
+        told = summary(verdicts, self.plan.first_kill, spent, self.tests, self.memory.counts(), self.memory.verified())
+        told |= {"audited": self.audited, "shard": self.plan.shard, "asked": sorted(self.plan.asked)}
+        self.journal.result = (told, list(self.memory.taken.values()), set(sys.modules) - self.imported)
         return verdicts
 
 
-def run(plan: Plan, screen: Screen, how: Callable[[Campaign], list[Verdict]]) -> list[Verdict]:
-    """Run a campaign, in a process that has not imported any library that is under test.
-
-    Args:
-        how: `Campaign.try_all` or `Campaign.try_one`.
-
-    Raises:
-        RuntimeError: the run is void: the suite is not green, cannot be collected, or forking is unsafe.
-    """
-    journal = Journal(plan.out)
-    paths = [*plan.suite, plan.effects]
-    with (plan.out / "parent.log").open("w") as log, screen:
-        return with_collected(paths, log, lambda session: how(Campaign(plan, session, screen, journal)))
-
-
-def sides(session: pytest.Session, effects: Path) -> tuple[list[str], dict[str, list[str]]]:
+def sides(session: pytest.Session, effects: Path | None) -> tuple[list[str], dict[str, list[str]]]:
     """Part the collected tests: those that must notice, and by the fault's name those that measure its effect."""
     tests: list[str] = []
     by_fault: dict[str, list[str]] = {}
     for item in session.items:
-        if item.path.is_relative_to(effects):
+        if effects and item.path.is_relative_to(effects):
             by_fault.setdefault(item.nodeid.rpartition("[")[2].rstrip("]"), []).append(item.nodeid)
         else:
             tests.append(item.nodeid)
     return tests, by_fault
+
+
+def file_by_file(tests: Sequence[str]) -> tuple[str, ...]:
+    """The first test of each file, then the second of each, and so on: what one file cannot see, another one may."""
+    place: Counter[str] = Counter()
+    order = []
+    for test in tests:
+        file = test.partition("::")[0]
+        order.append((place[file], len(order), test))
+        place[file] += 1
+    return tuple(test for _, _, test in sorted(order))
 
 
 def first_of(favoured: Collection[str], tests: Sequence[str]) -> list[str]:

@@ -45,19 +45,20 @@ class Case:
     """A fault, and what its jobs brought back.
 
     Attributes:
+        place: where a process that a test starts finds the fault, as "module:mapping:name".
         open: jobs that are not through.
         parts: what came back from the jobs of each part.
     """
 
-    def __init__(self, name: str, fault: Fault, stale: str, equivalent: bool) -> None:
-        self.name, self.fault, self.stale, self.equivalent = name, fault, stale, equivalent
+    def __init__(self, name: str, fault: Fault, place: str, stale: str, equivalent: bool) -> None:
+        self.name, self.fault, self.place, self.stale, self.equivalent = name, fault, place, stale, equivalent
         self.open = 0
         self.parts: dict[str, Ran] = {}
 
     def jobs(self, tests: Sequence[str], effects: Sequence[str], first_kill: bool, hands: int) -> list[Job]:
         """Ask for the tests that enter the seam, under the fault and dealt to some hands, and for its effect tests."""
         self.parts = {part: Ran(Job(self.name, part, (), nothing_on)) for part in ("first", "second", "effect")}
-        on = partial(fault_on, self.fault)
+        on = partial(fault_on, self.fault, self.place)
         dealt = [tuple(tests[hand::hands]) for hand in range(hands)]
         wanted = [Job(self.name, "first", hand, on, stop_at_kill=first_kill) for hand in dealt]
         wanted.append(Job(self.name, "effect", tuple(effects), nothing_on))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 Counts = Callable[[], Mapping[str, int]]
 
@@ -15,14 +16,15 @@ class Job:
         name: the fault, or "baseline".
         part: "first", "second" or "effect" of a fault; "quick", "full" or "again" of a baseline.
         tests: node ids, in order.
-        switch: makes what the child enters around all of its tests; it yields the calls of each seam so far.
+        switch: makes, in the child's folder, what it enters around all of its tests; that yields what tells the calls
+            of each seam so far.
         stop_at_kill: leave the tests that follow the first kill.
     """
 
     name: str
     part: str
     tests: tuple[str, ...]
-    switch: Callable[[], AbstractContextManager[Counts]]
+    switch: Callable[[Path], AbstractContextManager[Counts]]
     stop_at_kill: bool = False
 
 
@@ -71,6 +73,13 @@ class Ran:
         self.stale = self.stale or other.stale
         self.harness = self.harness or other.harness
         self.log = self.log or other.log
+
+    def left(self) -> tuple[str, ...]:
+        """The tests that are still to run: none behind a kill that is enough, or behind two that hang."""
+        kinds = list(self.kinds().values())
+        if kinds.count("timeout") >= 2 or (self.job.stop_at_kill and {"assert", "refusal"} & {*kinds}):
+            return ()
+        return tuple(test for test in self.job.tests if test not in self.cells)
 
     def kinds(self) -> dict[str, str]:
         """Kind of each test that ran."""

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 import pytest
@@ -57,7 +58,7 @@ def serve(job: Job, items: Sequence[pytest.Item], pipe: int, scratch: Path, root
     try:
         imported = set(sys.modules)
         settle(scratch)
-        run(job, items, send, root)
+        run(job, items, send, scratch, root)
         send(event="done", modules=sorted(set(sys.modules) - imported))
     except BaseException as error:
         status = 70
@@ -80,34 +81,45 @@ def settle(scratch: Path) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.chdir(scratch)
+    # A spawned process imports its parent's main module again, and that must not be the campaign.
+    sys.modules["__main__"] = ModuleType("__main__")
     # pytest asks for it with its first temporary folder, and the parent has never made one.
     os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
 
 
-def run(job: Job, items: Sequence[pytest.Item], send: Any, root: Path) -> None:
+def run(job: Job, items: Sequence[pytest.Item], send: Any, scratch: Path, root: Path) -> None:
     """Run the items under the job's switch, each through the hooks that a plain pytest run calls."""
     recorder = Recorder(root)
     items[0].config.pluginmanager.register(recorder, "weighbridge-recorder")
     with contextlib.ExitStack() as stack:
         try:
-            counts = stack.enter_context(job.switch())
+            counts = stack.enter_context(job.switch(scratch))
+            now = dict(counts())
         except LookupError as error:
             send(event="stale", message=str(error))
             return
         for item, following in zip(items, [*items[1:], None], strict=True):
             send(event="start", test=item.nodeid)
             recorder.begin()
-            before, began = dict(counts()), time.perf_counter()
+            before, began = now, time.perf_counter()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            stale = ""
+            try:
+                now = dict(counts())
+            except LookupError as error:
+                stale = str(error)
             send(
                 event="end",
                 test=item.nodeid,
                 kind=recorder.kind,
                 message=recorder.message,
                 seconds=round(time.perf_counter() - began, 4),
-                hits=gained(before, counts()),
+                hits=gained(before, now),
                 properties=recorder.properties,
             )
+            if stale:
+                send(event="stale", message=stale)
+                return
             if job.stop_at_kill and recorder.kind in ("assert", "refusal"):
                 return
 

@@ -1,22 +1,35 @@
-"""`python -m mutation planted`, `prove NAME` and `why FAULT [TEST]`."""
+"""The commands of `python -m mutation`."""
 
 import difflib
+import random
+import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from faults import CATALOGUE, Fault
-from mutation.campaign import Campaign, run
+from mutation.campaign import Campaign
 from mutation.case import Verdict
 from mutation.equivalents import read_equivalents
+from mutation.expectations import Expectations, read_expectations
+from mutation.export.folder import export
+from mutation.export.terminal import show_matrix
+from mutation.lint import lint
+from mutation.nightly import nightly as every_night
 from mutation.plan import Plan
+from mutation.run import run
+from mutation.scale.dask_executor import spread_out
+from mutation.scale.merge import merge as merged
+from mutation.scale.shards import faults_of, read_shard
 from mutation.screen import Screen
 from mutation.show import show_line, show_story, show_summary
 from mutation.single_thread import use_one_thread
+from mutation.source.run import Wish
+from mutation.source.run import run as mutate
 from mutation.why import explain
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Would the suite notice?")
@@ -32,6 +45,13 @@ class Mode(StrEnum):
     MATRIX = "matrix"
 
 
+class Executor(StrEnum):
+    """What runs the parts of a campaign."""
+
+    LOCAL = "local"
+    DASK = "dask"
+
+
 def main() -> None:
     """Run the command; before anything loads a numerical library, keep it to one thread."""
     use_one_thread()
@@ -44,11 +64,98 @@ def planted(
     fault: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
     workers: Workers = 2,
     out: Out = Path("planted"),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the campaign that was interrupted.")] = False,
+    cache: Annotated[bool, typer.Option(help="Take what has not changed from earlier campaigns in the folder.")] = True,
+    verify: Annotated[float, typer.Option(min=0, max=1, help="Share of it that runs again, at least one.")] = 0.05,
+    cold: Annotated[bool, typer.Option("--cold", help="Each fault in a fresh process, on before collection.")] = False,
+    suite: Annotated[list[str] | None, typer.Option(help="Another suite, or tests of it; may be repeated.")] = None,
+    memory: Annotated[float, typer.Option(min=0.5, help="GiB that a child and what it starts may hold.")] = 6.0,
+    audit: Annotated[float, typer.Option(min=0, max=1, help="Share of what no fault reaches that runs too.")] = 0.002,
+    shard: Annotated[str | None, typer.Option(help="Only part I of N of the faults, as I/N; see merge.")] = None,
+    executor: Annotated[
+        Executor, typer.Option(help="Where it runs: here, or one part per worker of Dask.")
+    ] = Executor.LOCAL,
+    scheduler: Annotated[str | None, typer.Option(help="Of Dask; local workers are started without one.")] = None,
 ) -> None:
-    """Put every fault on trial; exit 1 unless each is noticed, and measured to be what it declares."""
-    verdicts, screen = carry_out(Campaign.try_all, show_line, fault or list(CATALOGUE), mode, workers, out)
-    show_summary(screen.console, verdicts)
-    raise typer.Exit(0 if all(verdict.accepted() for verdict in verdicts) else 1)
+    """Put every fault on trial; exit 1 unless each is noticed, and measured to be what it declares.
+
+    Where every fault meets every test that enters its seam, each test must also notice one.
+    """
+    names = fault or list(CATALOGUE)
+    if executor is Executor.DASK:
+        if shard or resume:
+            raise typer.BadParameter("--executor dask parts the campaign itself: leave --shard and --resume out")
+        options = [part for name in names for part in ("--fault", name)] + [f"--mode={mode}", f"--memory={memory}"]
+        options += [f"--audit={audit}", f"--verify={verify}", *(["--cold"] if cold else [])]
+        options += [*([] if cache else ["--no-cache"]), *(f"--suite={path}" for path in suite or [])]
+        across(options, len(names), out, scheduler, workers)
+        report(out)
+    if scheduler:
+        raise typer.BadParameter("--scheduler is where --executor dask runs a campaign: give both, or none")
+    try:
+        part = read_shard(shard) if shard else None
+        mine = faults_of(names, part) if part else names
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    expectations = Expectations({}, {}) if suite else declared()
+    verdicts, screen = carry_out(
+        Campaign.try_all,
+        show_line,
+        mine,
+        mode,
+        workers,
+        out,
+        cache and not (cold or suite),
+        resume,
+        verify,
+        cold=cold,
+        memory=memory,
+        sentinels=True,
+        audit=audit,
+        shard=part,
+        asked=names,
+        **({"suite": suite, "effects": ""} if suite else {}),
+    )
+    told = exported(out, expectations)
+    show_summary(screen.console, verdicts, [entry["name"] for entry in told["faults"] if entry["reason"]])
+    show_matrix(screen.console, told, out)
+    raise typer.Exit(0 if told["passed"] else 1)
+
+
+@app.command()
+def merge(
+    folders: Annotated[list[Path], typer.Argument(help="Of all shards of a campaign.")],
+    out: Out = Path("planted"),
+) -> None:
+    """Put the parts of a campaign together; then as `report`."""
+    try:
+        merged(folders, out)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    report(out)
+
+
+@app.command()
+def nightly(
+    workers: Workers = 2,
+    fresh: Annotated[int, typer.Option(min=0, help="Faults that run once more in fresh processes.")] = 5,
+    audit: Annotated[float, typer.Option(min=0, max=1, help="Share of what no fault reaches that runs too.")] = 0.02,
+    seed: Annotated[int | None, typer.Option(help="Of what is drawn; another one each time when left out.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for nightly.json, and one for each part.")] = Path("nightly"),
+) -> None:
+    """Run the source campaign, the whole matrix, and some faults in fresh processes; exit 1 unless all is well."""
+    drawn = random.randrange(2**32) if seed is None else seed
+    raise typer.Exit(0 if every_night(out, list(CATALOGUE), workers, fresh, audit, drawn, typer.echo) else 1)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder that `planted` has filled.")] = Path("planted"),
+) -> None:
+    """Write matrix.html, matrix.json, junit.xml and elements.json of a campaign; exit 1 unless it passes."""
+    told = exported(folder, declared())
+    show_matrix(Console(highlight=False, soft_wrap=True), told, folder)
+    raise typer.Exit(0 if told["passed"] else 1)
 
 
 @app.command()
@@ -69,9 +176,68 @@ def why(
     test: Annotated[str, typer.Argument(help="Node id or path; the whole suite when left out.")] = "tests/properties",
 ) -> None:
     """Run a test under a fault in the foreground, up to the first failure; exit 1 when nothing fails."""
-    failed, hits = explain(known(fault), [test])
+    failed, hits = explain(known(fault), f"faults:CATALOGUE:{fault}", [test])
     typer.echo(f"{CATALOGUE[fault].seam} was called {hits} times under {fault}")
     raise typer.Exit(0 if failed else 1)
+
+
+@app.command(name="lint")
+def check() -> None:
+    """Check the faults' seams, and what the suite calls and starts while it is collected; exit 1 on a problem."""
+    problems, remarks = lint(CATALOGUE, [*Plan.suite, Plan.effects])
+    for remark in remarks:
+        typer.echo(f"note: {remark}")
+    for problem in problems:
+        typer.echo(problem)
+    typer.echo(f"{len(problems)} problems in {len(CATALOGUE)} faults and their suite")
+    raise typer.Exit(1 if problems else 0)
+
+
+@app.command()
+def source(
+    only: Annotated[list[str] | None, typer.Option(help="A module, function or mutant; may be repeated.")] = None,
+    changed: Annotated[bool, typer.Option("--changed", help="Run only the modules that changed.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Keep nothing of an earlier run.")] = False,
+    matrix: Annotated[bool, typer.Option("--matrix", help="Run every test under every mutant.")] = False,
+    workers: Workers = 2,
+    out: Annotated[Path, typer.Option(help="Folder for source.json.")] = Path("mutants"),
+) -> None:
+    """Mutate the source with mutmut; exit 1 unless both scores are good enough and every equivalent is one."""
+    if fresh and changed:
+        raise typer.BadParameter("--fresh keeps no verdict and --changed keeps most of them: give one of the two")
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        good = mutate(Wish(Path.cwd(), out, only or [], fresh, changed, matrix, workers), console)
+    except (RuntimeError, ValueError) as error:
+        console.print(f"void: {error}", style="red", markup=False)
+        raise typer.Exit(1) from error
+    raise typer.Exit(0 if good else 1)
+
+
+def across(options: list[str], faults: int, out: Path, scheduler: str | None, workers: int) -> None:
+    """Run a campaign over the workers of Dask; what keeps it from its end ends the command."""
+    command = [sys.executable, "-m", "mutation", "planted", *options, f"--workers={workers if scheduler else 1}"]
+    try:
+        spread_out(command, faults, out, scheduler, workers, typer.echo)
+    except (RuntimeError, ValueError, OSError) as error:
+        typer.secho(f"void: {error}", fg="red", err=True)
+        raise typer.Exit(1) from error
+
+
+def declared() -> Expectations:
+    """What the catalogue's campaigns may pass with; an entry that is not understood ends the command."""
+    try:
+        return read_expectations(Path(__file__).with_name("equivalents.toml"), CATALOGUE)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def exported(folder: Path, expectations: Expectations) -> dict[str, Any]:
+    """Judge and write out what a folder holds; a broken one ends the command."""
+    try:
+        return export(folder, CATALOGUE, expectations)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def known(name: str) -> Fault:
@@ -89,11 +255,25 @@ def carry_out(
     mode: Mode,
     workers: int,
     out: Path,
+    cache: bool = False,
+    resume: bool = False,
+    share: float = 0.05,
+    **wishes: Any,
 ) -> tuple[list[Verdict], Screen]:
-    """Run a campaign over faults of the catalogue; a void one ends the command with its reason."""
+    """Run a campaign over faults of the catalogue; a void or interrupted one ends the command with its reason."""
     faults = {name: known(name) for name in names}
     declared = read_equivalents(Path(__file__).with_name("equivalents.toml"), CATALOGUE)
-    plan = Plan(faults, out, equivalent=declared, first_kill=mode is Mode.FIRST, workers=workers)
+    plan = Plan(
+        faults,
+        out,
+        equivalent=declared,
+        first_kill=mode is Mode.FIRST,
+        workers=workers,
+        cache=cache,
+        resume=resume,
+        share=share,
+        **wishes,
+    )
     screen = Screen(show)
     try:
         return run(plan, screen, how), screen
@@ -101,3 +281,9 @@ def carry_out(
         screen.console.print(f"void: {error}", style="red", markup=False, soft_wrap=True)
         screen.console.print(f"what was printed meanwhile is in {out / 'parent.log'}", markup=False, soft_wrap=True)
         raise typer.Exit(1) from error
+    except OSError as error:
+        screen.console.print(f"stopped: {error}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from error
+    except ValueError as error:
+        screen.console.file.close()
+        raise typer.BadParameter(str(error)) from error

@@ -14,6 +14,7 @@ from mutation.worker import Worker
 
 Follow = Callable[[Ran], Iterable[Job]]
 Watch = Callable[[Ran, str, Cell], None]
+Known = Callable[[Job], dict[str, Cell]]
 
 
 class Pool:
@@ -23,13 +24,16 @@ class Pool:
         items: the collected tests, by node id.
         root: folder of the project under test.
         workers: children at a time.
+        known: tells the cells of a job that need not run; nobody watches them.
         spared: children that were there before, and are none of its business.
+        memory: GiB that a child may hold, with all that its tests start.
         limits: seconds that a test may take; one that is not listed gets two minutes.
     """
 
-    def __init__(self, items: Mapping[str, pytest.Item], root: Path, workers: int) -> None:
-        self.items, self.root, self.workers = items, root, workers
+    def __init__(self, items: Mapping[str, pytest.Item], root: Path, workers: int, known: Known) -> None:
+        self.items, self.root, self.workers, self.known = items, root, workers, known
         self.limits: dict[str, float] = {}
+        self.memory = 6.0
         self.spared = processes.children()
         self.live: list[Worker] = []
 
@@ -42,7 +46,12 @@ class Pool:
         try:
             while waiting or self.live:
                 while waiting and len(self.live) < self.workers:
-                    self.start(Ran(waiting.popleft()))
+                    job = waiting.popleft()
+                    ran = Ran(job, self.known(job))
+                    if ran.left():
+                        self.start(ran)
+                    else:
+                        waiting.extendleft(follow(ran))
                 for ran in self.wait(watch):
                     waiting.extendleft(follow(ran))
         finally:
@@ -53,8 +62,8 @@ class Pool:
 
     def start(self, ran: Ran) -> None:
         """Fork a child for the tests of a job that have not run yet."""
-        items = [self.items[test] for test in ran.job.tests if test not in ran.cells]
-        self.live.append(Worker(ran, items, self.root, self.limit))
+        items = [self.items[test] for test in ran.left()]
+        self.live.append(Worker(ran, items, self.root, self.limit, self.memory))
 
     def limit(self, test: str) -> float:
         """Seconds until a test is given up; the empty name stands for the time between two tests."""
@@ -73,14 +82,9 @@ class Pool:
                 processes.sweep([*self.spared, *(other.pid for other in self.live)])
             for test in ended:
                 watch(worker.ran, test, worker.ran.cells[test])
-            if over and self.restart(worker):
+            if over and worker.running and worker.ran.left():
+                # Behind the test that was lost, others are waiting.
                 self.start(worker.ran)
             elif over:
                 through.append(worker.ran)
         return through
-
-    def restart(self, worker: Worker) -> bool:
-        """Whether the tests behind the one that was lost are worth another child; hanging ones soon are not."""
-        cells = worker.ran.cells
-        hung = sum(cell.kind == "timeout" for cell in cells.values())
-        return worker.running != "" and len(cells) < len(worker.ran.job.tests) and hung < 2

@@ -13,9 +13,9 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies (Linux, PR_SET_PDEATHSIG)."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent dies (Linux, PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, by, 0, 0, 0)
 
 
 def has_ended(pid: int) -> bool:
@@ -50,11 +50,15 @@ def sweep(live: Collection[int]) -> None:
 
 def children() -> list[int]:
     """List the processes whose parent is this one."""
-    found = []
+    return [pid for pid, parent in parents().items() if parent == os.getpid()]
+
+
+def parents() -> dict[int, int]:
+    """The parent of every process."""
+    found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             # The name, in brackets, may hold anything; the parent is the second field after it.
             fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == os.getpid():
-                found.append(int(stat.parent.name))
+            found[int(stat.parent.name)] = int(fields[1])
     return found

@@ -1,6 +1,7 @@
 """What kind of failure an exception is: the test's own verdict, a refusal, or an accident."""
 
 import dis
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,13 +50,16 @@ def kind_of(raised: Raised) -> str:
 
 
 def compares(module: str) -> bool:
-    """Whether a library's module serves tests: `numpy.testing`, `torch.testing`, `unittest` and pytest itself."""
+    """Whether a library's module serves tests: `numpy.testing`, `accelerate.test_utils`, `unittest`, pytest itself."""
     parts = module.split(".")
-    return parts[0] in ("_pytest", "unittest") or any(part.strip("_") == "testing" for part in parts)
+    return parts[0] in ("_pytest", "unittest") or any(part.strip("_") in ("testing", "test_utils") for part in parts)
 
 
 def describe(error: BaseException, root: Path) -> Raised:
     """Read off an exception what the rule needs; `root` is the folder of the project under test."""
+    told = told_elsewhere(error)
+    if told:
+        return read_off(told, root)
     names = tuple(cls.__name__ for cls in type(error).__mro__)
     members: tuple[Raised, ...] = ()
     if isinstance(error, BaseExceptionGroup):
@@ -66,7 +70,39 @@ def describe(error: BaseException, root: Path) -> Raised:
     while at.tb_next is not None:
         at = at.tb_next
     code = at.tb_frame.f_code
-    file = Path(code.co_filename)
-    own = file.is_relative_to(root) and "site-packages" not in file.parts
+    own = lies_in(Path(code.co_filename), root)
     explicit = code.co_code[at.tb_lasti] == dis.opmap["RAISE_VARARGS"]
     return Raised(names, at.tb_frame.f_globals.get("__name__", ""), own, explicit, members)
+
+
+def lies_in(file: Path, root: Path) -> bool:
+    """Whether code is the project's; an environment may lie in the project, and the project in an environment."""
+    return file.is_relative_to(root) and "site-packages" not in file.relative_to(root).parts
+
+
+def told_elsewhere(error: BaseException) -> str:
+    """The traceback of the process in which the error was raised, where this one only passes it on; else nothing.
+
+    So do torch.multiprocessing, in the text of its own exception, and the pools of the standard library, as the cause.
+    """
+    if type(error).__name__ == "ProcessRaisedException":
+        return str(error)
+    if type(error.__cause__).__name__ in ("RemoteTraceback", "_RemoteTraceback"):
+        return str(error.__cause__)
+    return ""
+
+
+def read_off(told: str, root: Path) -> Raised:
+    """As `describe`, from a printed traceback: its last frame, and the line below it that names the class."""
+    frame = re.compile(
+        r'^ +File "(?P<file>.+)", line \d+, in .+\n(?P<code>(?: {4}.*\n)*)(?P<name>\S*?)[:\n]', re.MULTILINE
+    )
+    found = list(frame.finditer(told + "\n"))
+    if not found:
+        return Raised(("",))
+    file, code, name = Path(found[-1]["file"]), found[-1]["code"], found[-1]["name"]
+    parts = file.parts[file.parts.index("site-packages") + 1 :] if "site-packages" in file.parts else file.parts
+    if lies_in(file, root):
+        parts = file.relative_to(root).parts
+    module = ".".join(parts).removesuffix(".py")
+    return Raised((name.rpartition(".")[2],), module, lies_in(file, root), code.lstrip().startswith("raise"))

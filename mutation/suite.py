@@ -16,8 +16,8 @@ Result = TypeVar("Result")
 class InsteadOfRunning(Generic[Result]):
     """A pytest plugin that hands the collected tests to a function where pytest would run them."""
 
-    def __init__(self, call: Callable[[pytest.Session], Result]) -> None:
-        self.call = call
+    def __init__(self, call: Callable[[pytest.Session], Result], complete: bool) -> None:
+        self.call, self.complete = call, complete
         self.broken: list[str] = []
         self.results: list[Result] = []
         self.error: BaseException | None = None
@@ -28,7 +28,7 @@ class InsteadOfRunning(Generic[Result]):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if not self.broken:
+        if not (self.broken and self.complete):
             try:
                 self.results.append(self.call(session))
             except BaseException as error:
@@ -37,23 +37,31 @@ class InsteadOfRunning(Generic[Result]):
         return True
 
 
-def with_collected(paths: Sequence[str], log: TextIO, call: Callable[[pytest.Session], Result]) -> Result:
+def with_collected(
+    paths: Sequence[str],
+    log: TextIO,
+    call: Callable[[pytest.Session], Result],
+    plugins: Sequence[object] = (),
+    complete: bool = True,
+) -> Result:
     """Collect the tests below some paths and call a function with the session.
 
     Args:
         log: gets all that is printed meanwhile, by pytest and by what it imports.
+        plugins: of pytest, that watch the collection.
+        complete: refuse a suite of which a part cannot be collected.
 
     Raises:
         RuntimeError: the suite cannot be collected.
     """
     set_environment()
-    plugin = InsteadOfRunning(call)
+    plugin = InsteadOfRunning(call, complete)
     off = [
         f"-pno:{name}" for name in ("cacheprovider", "xdist", "faulthandler", "unraisableexception", "threadexception")
     ]
     with printed_to(log):
         # The session of pytest lives as long as this call.
-        pytest.main(["-s", "-q", *off, "-m", "not gpu and not slow and not spawn", *paths], plugins=[plugin])
+        pytest.main(["-s", "-q", *off, "-m", "not gpu and not slow", *paths], plugins=[plugin, *plugins])
     if plugin.error is not None:
         raise plugin.error
     if not plugin.results:

@@ -1,31 +1,33 @@
 """What a child has switched on around its tests: a fault, counters on its seams, or nothing."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
-from faults import Fault, counted, planted
+from faults import Fault, counted
 from mutation.cells import Counts
+from mutation.started import everywhere
 
 
 @contextmanager
-def fault_on(fault: Fault) -> Iterator[Counts]:
-    """The fault, and the calls of its seam so far."""
-    with planted(fault) as hits:
-        yield lambda: {fault.seam: hits.count}
+def fault_on(fault: Fault, place: str, folder: Path) -> Iterator[Counts]:
+    """The fault, found at "module:mapping:name", and the calls of its seam so far, in all processes."""
+    with everywhere([fault.seam], folder, fault, place) as counts:
+        yield counts
 
 
 @contextmanager
-def seams_counted(seams: Iterable[str]) -> Iterator[Counts]:
-    """No fault, and the calls of every seam so far."""
-    with counted(seams) as counts:
-        yield lambda: counts
+def seams_counted(seams: Collection[str], folder: Path) -> Iterator[Counts]:
+    """No fault, and the calls of every seam so far, in all processes."""
+    with everywhere([*seams], folder) as counts:
+        yield counts
 
 
 @contextmanager
-def one_example(seams: Iterable[str], test: pytest.Item) -> Iterator[Counts]:
+def one_example(seams: Collection[str], test: pytest.Item, folder: Path) -> Iterator[Counts]:
     """As `seams_counted`, and a Hypothesis test stops after its first example."""
     hypothesis = sys.modules.get("hypothesis")
     function = getattr(test, "obj", None)
@@ -33,12 +35,12 @@ def one_example(seams: Iterable[str], test: pytest.Item) -> Iterator[Counts]:
         # A test that says for itself how many it wants cannot be asked again.
         with suppress(hypothesis.errors.InvalidArgument):
             hypothesis.settings(max_examples=1)(getattr(function, "__func__", function))
-    with seams_counted(seams) as counts:
+    with seams_counted(seams, folder) as counts:
         yield counts
 
 
 @contextmanager
-def nothing_on() -> Iterator[Counts]:
+def nothing_on(folder: Path) -> Iterator[Counts]:
     """Nothing, or what a test switches on itself."""
     yield dict
 

@@ -1,37 +1,49 @@
 """One cell in the foreground: pytest as everybody knows it, with a fault switched on."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from faults import Fault, Hits, planted
+from faults import Fault
+from mutation.started import everywhere
 from mutation.suite import set_environment
 
 
 class UnderFault:
     """A pytest plugin that switches a fault on once everything is collected."""
 
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-        self.hits = Hits()
+    def __init__(self, fault: Fault, place: str) -> None:
+        self.fault, self.place = fault, place
+        self.hits = 0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
-        with planted(self.fault) as self.hits:
-            return (yield)
+        with (
+            TemporaryDirectory() as folder,
+            everywhere([self.fault.seam], Path(folder), self.fault, self.place) as calls,
+        ):
+            try:
+                return (yield)
+            finally:
+                self.hits = sum(calls().values())
 
 
-def explain(fault: Fault, tests: Sequence[str]) -> tuple[int, int]:
+def explain(fault: Fault, place: str, tests: Sequence[str]) -> tuple[int, int]:
     """Run tests under a fault up to the first that fails, and let pytest print its full traceback.
+
+    Args:
+        place: where a process that a test starts finds the fault, as "module:mapping:name".
 
     Returns:
         The tests that failed (0 or 1), and the calls of the seam.
     """
     set_environment()
-    plugin = UnderFault(fault)
+    plugin = UnderFault(fault, place)
     failed = Failures()
     pytest.main(["-x", "-q", "--tb=long", "-pno:cacheprovider", "-pno:xdist", *tests], plugins=[plugin, failed])
-    return failed.count, plugin.hits.count
+    return failed.count, plugin.hits
 
 
 class Failures:

@@ -14,6 +14,7 @@ import pytest
 
 from mutation import child, processes
 from mutation.cells import Cell, Ran
+from mutation.limits import Watch
 from mutation.single_thread import refuse_threads
 
 
@@ -25,9 +26,12 @@ class Worker:
         deadline: of the running test, or of the time between two tests; on the monotonic clock.
         last_words: what unwound the child in the middle of a test.
         done: the child has said that it is through.
+        excess: the limit that it has exceeded, in words.
     """
 
-    def __init__(self, ran: Ran, items: Sequence[pytest.Item], root: Path, limit: Callable[[str], float]) -> None:
+    def __init__(
+        self, ran: Ran, items: Sequence[pytest.Item], root: Path, limit: Callable[[str], float], memory: float
+    ) -> None:
         refuse_threads()
         self.ran, self.limit = ran, limit
         self.running, self.last_words, self.done, self.buffer = "", "", False, b""
@@ -40,6 +44,7 @@ class Worker:
         if self.pid == 0:
             os.close(self.pipe)
             child.serve(ran.job, items, far_end, self.scratch, root)
+        self.excess, self.machine = "", Watch(self.pid, self.scratch, memory)
         os.close(far_end)
         os.set_blocking(self.pipe, False)
 
@@ -82,7 +87,10 @@ class Worker:
 
     def over(self) -> bool:
         """Whether there is nothing more to wait for."""
-        return self.done or time.monotonic() > self.deadline or processes.has_ended(self.pid)
+        if self.done or time.monotonic() > self.deadline or processes.has_ended(self.pid):
+            return True
+        self.excess = self.machine.excess()
+        return self.excess != ""
 
     def end(self) -> list[str]:
         """Kill the child with all that it started, and charge what it leaves unfinished.
@@ -90,7 +98,7 @@ class Worker:
         Returns:
             The tests that have ended since the last call of `read`, the one that crashed or hung included.
         """
-        late = not self.done and not processes.has_ended(self.pid)
+        late = not self.done and not self.excess and not processes.has_ended(self.pid)
         status = processes.end(self.pid)
         ended = self.read()
         os.close(self.pipe)
@@ -99,11 +107,11 @@ class Worker:
             message = (
                 f"still running after {self.limit(test):.0f} s"
                 if late
-                else self.last_words or f"the process ended with {status}"
+                else self.excess or self.last_words or f"the process ended with {status}"
             )
             self.ran.cells[test] = Cell("timeout" if late else "crash", message)
         elif not self.done and not self.ran.harness:
-            what = "hung" if late else f"ended with {status}"
+            what = "hung" if late else self.excess or f"ended with {status}"
             self.ran.harness = f"the child {what} outside of any test"
         if test or self.ran.harness:
             with contextlib.suppress(OSError):

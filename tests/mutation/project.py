@@ -6,15 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from mutation.sentinel_check import NAMES, copy_sentinels
+
 ROOT = Path(__file__).parents[2]
-NAMES = {"suite.py": "test_toy.py", "effects.py": "test_effects.py", "profile.py": "conftest.py"}
 
 
-def lay_out(folder):
-    """Copy the sentinels into a project of their own."""
-    for file in (Path(__file__).parent / "sentinels").glob("*.py"):
-        shutil.copy(file, folder / NAMES.get(file.name, file.name))
-    (folder / "pytest.ini").write_text("[pytest]\n")
+def lay_out(folder, *variants):
+    """Copy the sentinels into a project of their own, and over them the files of other folders."""
+    copy_sentinels(folder)
+    for name in variants:
+        (folder / "test_collected.py").unlink(missing_ok=True)
+        for file in (Path(__file__).parent / name).glob("*.py"):
+            shutil.copy(file, folder / NAMES.get(file.name, file.name))
     return folder
 
 

@@ -26,3 +26,11 @@ def test_an_unknown_mode_is_refused():
     result = CliRunner().invoke(app, ["planted", "--mode", "all"])
 
     assert result.exit_code == 2
+
+
+def test_a_folder_without_a_campaign_is_not_resumed(tmp_path):
+    result = CliRunner().invoke(app, ["planted", "--resume", "--out", str(tmp_path)], env={"COLUMNS": "400"})
+
+    assert result.exit_code == 2
+    assert "nothing to resume" in result.output
+    assert not list(tmp_path.iterdir())

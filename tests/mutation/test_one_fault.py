@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from mutation.campaign import file_by_file
 from tests.mutation.project import campaign, lay_out
 
 pytestmark = pytest.mark.spawn
@@ -19,15 +20,21 @@ def summary_of(project):
 
 
 def cells_of(project, fault):
-    lines = (project / "out" / "cells.jsonl").read_text().splitlines()
-    return [cell for cell in map(json.loads, lines) if cell["fault"] == fault]
+    lines = (project / "out" / "journal.jsonl").read_text().splitlines()
+    return [cell for cell in map(json.loads, lines) if cell.get("fault") == fault]
 
 
-def test_a_fault_that_is_noticed_at_once_needs_no_full_baseline(project):
+@pytest.mark.parametrize("name", ["wrong", "late"])
+def test_a_fault_that_is_killed_needs_no_baseline_before(project, name):
+    campaign(project, "prove", name)
+
+    assert "killed" == summary_of(project)["faults"][name]["status"]
+    assert ["tests under the fault", "the tests that noticed, without the fault"] == [*summary_of(project)["seconds"]]
+
+
+def test_a_proof_tells_the_story_of_the_fault(project):
     told = campaign(project, "prove", "wrong").stdout
 
-    assert "killed" == summary_of(project)["faults"]["wrong"]["status"]
-    assert "the tests that noticed, without the fault" in summary_of(project)["seconds"]
     assert "test_toy.py::test_adds_one[wrong]" in told
     assert "call: AssertionError: assert 3 == 2" in told
     assert "effect matched: closed form toy:none" in told
@@ -35,7 +42,7 @@ def test_a_fault_that_is_noticed_at_once_needs_no_full_baseline(project):
 
 
 @pytest.mark.parametrize(
-    ("name", "status"), [("late", "killed"), ("harmless", "survived"), ("unreached", "not reached")]
+    ("name", "status"), [("harmless", "survived"), ("unreached", "not reached"), ("raises", "error only")]
 )
 def test_nothing_is_said_against_the_suite_before_all_of_it_ran(project, name, status):
     campaign(project, "prove", name)
@@ -64,7 +71,7 @@ def test_green_for_one_example(x):
 
     done = campaign(project, "prove", "wrong")
 
-    assert {"quick": "pass", "again": "assert"} == {
+    assert {"again": "assert"} == {
         cell["part"]: cell["kind"] for cell in cells_of(project, "baseline") if "one_example" in cell["test"]
     }
     assert "void" in done.stderr
@@ -90,3 +97,9 @@ def test_why_shows_the_full_traceback(project):
 
 def test_why_says_when_nothing_fails(project):
     assert "(0, 1)" in campaign(project, "why", "harmless", "test_toy.py::test_adds_one").stderr
+
+
+def test_every_file_has_its_turn_before_a_second_test_of_any():
+    assert ("a::1", "b::1", "c::1", "a::2", "c::2", "a::3") == file_by_file(
+        ["a::1", "a::2", "a::3", "b::1", "c::1", "c::2"]
+    )

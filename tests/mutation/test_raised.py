@@ -1,5 +1,7 @@
 """Which exceptions are a test's own verdict, which are a refusal, and which are accidents."""
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import FailedHealthCheck, FlakyFailure
 
-from mutation.raised import Raised, describe, kind_of
+from mutation.raised import Raised, describe, kind_of, read_off
 
 ROOT = Path(__file__).parents[2]
 
@@ -165,3 +167,92 @@ def test_a_group_is_an_error_when_one_of_it_is(members):
     kinds = {kind_of(member) for member in members}
 
     assert ("error" in kinds) == (kind_of(Raised(("ExceptionGroup",), members=tuple(members))) == "error")
+
+
+def rank(source):
+    """Run in a rank of torch.multiprocessing, from a file of the project."""
+    exec(compile(source, str(ROOT / "tests" / "example.py"), "exec"), {"__name__": "tests.example"})
+
+
+def start(rank_number, source):
+    """What torch.multiprocessing starts."""
+    rank(source)
+
+
+def raised_in_a_rank(source):
+    from torch.multiprocessing import start_processes
+
+    with pytest.raises(Exception, match="terminated with the following error") as info:
+        start_processes(start, args=(source,), nprocs=1, start_method="fork")
+    return describe(info.value, ROOT)
+
+
+def raised_in_a_pool(source):
+    with multiprocessing.get_context("fork").Pool(1) as pool, pytest.raises(Exception) as info:
+        pool.map(rank, [source])
+    return describe(info.value, ROOT)
+
+
+def raised_in_an_executor(source):
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context) as pool, pytest.raises(Exception) as info:
+        pool.submit(rank, source).result()
+    return describe(info.value, ROOT)
+
+
+@pytest.mark.parametrize("started", [raised_in_a_rank, raised_in_a_pool, raised_in_an_executor])
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("assert 1 == 2", "assert"),
+        ("assert 1 == 2, 'two\\nlines'", "assert"),
+        ("import numpy; numpy.testing.assert_allclose(1, 2)", "assert"),
+        ("1 + '1'", "error"),
+        ("raise ValueError('what')", "error"),
+    ],
+)
+def test_what_another_process_raised_counts_as_if_it_were_raised_here(started, source, kind):
+    assert kind_of(started(source)) == kind
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "kind"),
+    [
+        ("instrument/readout.py", "raise ValueError(", "refusal"),
+        ("instrument/readout.py", "int(x)", "error"),
+        ("tests/example.py", "raise ValueError(", "error"),
+        (".venv/lib/site-packages/instrument/readout.py", "raise ValueError(", "refusal"),
+        (".venv/lib/site-packages/torch/nn/modules.py", "raise ValueError(", "error"),
+    ],
+)
+def test_a_refusal_in_another_process_is_one(file, line, kind):
+    told = f'Traceback (most recent call last):\n  File "{ROOT / file}", line 3, in f\n    {line}\nValueError: no\n'
+
+    assert kind_of(read_off(told, ROOT)) == kind
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("accelerate/test_utils/scripts/test_sync.py", "assert"),
+        ("torch/testing/_comparison.py", "assert"),
+        ("torch/nn/modules.py", "error"),
+    ],
+)
+def test_an_assertion_in_another_process_is_one_where_it_serves_tests(file, kind):
+    told = f'  File "/env/site-packages/{file}", line 3, in f\n    assert x\n           ^\nAssertionError\n'
+
+    assert kind_of(read_off(told, ROOT)) == kind
+
+
+def test_a_traceback_that_cannot_be_read_is_an_accident():
+    assert kind_of(read_off("nothing", ROOT)) == "error"
+
+
+def test_of_chained_tracebacks_the_last_counts():
+    first, last = (
+        f'Traceback (most recent call last):\n  File "{ROOT}/tests/a.py", line 3, in f\n    {line}\n{name}: no\n'
+        for line, name in (("1 + x", "TypeError"), ("assert x", "AssertionError"))
+    )
+
+    assert kind_of(read_off(f"{first}\n{last}", ROOT)) == "assert"

@@ -51,6 +51,8 @@ def cells(project):
         ("moved", "stale"),
         ("outdated", "stale"),
         ("unplantable", "harness"),
+        ("tabulated", "not reached"),
+        ("vanishing", "survived"),
     ],
 )
 def test_each_sentinel_gets_its_status(verdicts, name, status):
@@ -137,11 +139,14 @@ def test_nothing_is_written_beside_the_output_folder(project):
         "conftest.py",
         "planted_faults.py",
         "pytest.ini",
+        "test_collected.py",
         "test_effects.py",
         "test_toy.py",
         "toy.py",
     } == kept
-    assert {"cells.jsonl", "parent.log", "summary.json"} == {file.name for file in (project / "out").iterdir()}
+    assert {"cells.jsonl", "journal.jsonl", "parent.log", "summary.json"} == {
+        file.name for file in (project / "out").iterdir()
+    }
 
 
 @pytest.mark.parametrize(
@@ -169,14 +174,14 @@ def test_a_suite_that_turns_red_makes_the_campaign_void(tmp_path):
         suite.write(
             """
 def test_turns_red():
-    cells = open(__file__.replace("test_toy.py", "out/cells.jsonl")).read()
+    cells = open(__file__.replace("test_toy.py", "out/journal.jsonl")).read()
     assert '"part": "first"' not in cells
 """
         )
 
     done = campaign(project, "first")
 
-    lines = (project / "out" / "cells.jsonl").read_text().splitlines()
-    kinds = {cell["part"]: cell["kind"] for cell in map(json.loads, lines) if "test_turns_red" in cell["test"]}
+    lines = (project / "out" / "journal.jsonl").read_text().splitlines()
+    kinds = {cell["part"]: cell["kind"] for cell in map(json.loads, lines) if "test_turns_red" in cell.get("test", "")}
     assert {"full": "pass", "again": "assert"} == kinds
     assert "void" in done.stderr

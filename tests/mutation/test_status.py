@@ -149,8 +149,10 @@ def test_an_effect_is_matched_when_all_of_its_tests_pass(kinds, effect):
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("effect", Effect)
-def test_only_killed_and_matched_is_accepted(status, effect):
-    assert accepted(status, effect, equivalent=False) == (status is Status.KILLED and effect is Effect.MATCHED)
+def test_only_killed_and_understood_is_accepted(status, effect):
+    understood = effect in (Effect.MATCHED, Effect.NOT_ASKED)
+
+    assert accepted(status, effect, equivalent=False) == (status is Status.KILLED and understood)
 
 
 @pytest.mark.parametrize("status", Status)

@@ -9,6 +9,9 @@ ENVIRONMENTS = {
     "closed-forms",
     "contracts",
     "lint",
+    "merge",
+    "mutation",
+    "nightly",
     "package",
     "planted",
     "property",
@@ -16,6 +19,10 @@ ENVIRONMENTS = {
     "report",
     "types",
 }
+
+
+# The first takes a name, the second folders, the others up to an hour.
+NOT_PER_COMMIT = {"prove", "merge", "mutation", "nightly"}
 
 
 def environments_in_ci() -> list[str]:
@@ -30,11 +37,19 @@ def test_every_environment_exists():
     assert ENVIRONMENTS == {name.removeprefix("testenv:") for name in tox if name.startswith("testenv:")}
 
 
-def test_ci_runs_every_environment_that_takes_no_name():
-    assert ENVIRONMENTS - {"prove"} == set(environments_in_ci())
+def test_ci_runs_every_environment_but_those_of_the_night():
+    assert ENVIRONMENTS - NOT_PER_COMMIT == set(environments_in_ci())
 
 
 def test_ci_starts_with_the_test_command_of_the_readme():
     first = environments_in_ci()[0]
 
     assert f"tox run -e {first}\n" in (ROOT / "README.md").read_text()
+
+
+def test_the_workflows_name_environments_that_exist():
+    workflows = [file.read_text() for file in (ROOT / ".github" / "workflows").glob("*.yml")]
+    named = {name for text in workflows for name in re.findall(r"tox run -e (\S+)", text)}
+
+    assert {"planted", "merge", "mutation"} == named & ENVIRONMENTS == named
+    assert any("run: bash .ci/run\n" in text for text in workflows)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"closed_forms", "faults", "instrument", "mutation"}
-CONFIGURATION = {".ci", ".gitignore", "constraints.txt", "pyproject.toml", "tox.ini"}
+CONFIGURATION = {".ci", ".github", ".gitignore", "constraints.txt", "pyproject.toml", "tox.ini"}
 WORDS = {"CONTRIBUTING.md", "DECISIONS.md", "LICENSE", "README.md"}
 
 

@@ -6,6 +6,7 @@ import zipfile
 from itertools import chain
 from pathlib import Path
 
+import pytest
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 
@@ -30,12 +31,25 @@ def pins() -> dict[str, str]:
     return dict(line.split("==") for line in lines if not line.startswith("#"))
 
 
-def test_wheel_holds_four_packages_and_no_tests(tmp_path):
-    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
-
+@pytest.fixture(scope="module")
+def files_in_wheel(tmp_path_factory) -> list[str]:
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path_factory.mktemp("wheel")), versions=["standard"])
     with zipfile.ZipFile(wheel) as archive:
-        names = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" not in name}
+        return archive.namelist()
+
+
+def test_wheel_holds_four_packages_and_no_tests(files_in_wheel):
+    names = {name.split("/")[0] for name in files_in_wheel if ".dist-info/" not in name}
+
     assert {"closed_forms", "faults", "instrument", "mutation"} == names
+
+
+def test_wheel_holds_what_the_exporters_read(files_in_wheel):
+    read = {file.relative_to(ROOT).as_posix() for file in (ROOT / "mutation" / "export").glob("**/*.*")}
+    others = {name for name in read if not name.endswith((".py", ".pyc"))}
+
+    assert 6 == len(others)
+    assert others <= set(files_in_wheel)
 
 
 def test_every_requirement_is_pinned_inside_its_range():

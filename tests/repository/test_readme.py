@@ -28,9 +28,9 @@ def test_every_block_is_of_a_kind_that_is_run():
     assert [number + 1 for number in pythons()] == [n for n, (language, _) in enumerate(blocks()) if language == "text"]
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", range(3))
 def test_a_python_block_prints_what_stands_below_it(number):
-    assert len(pythons()) == 2
+    assert len(pythons()) == 3
     at = pythons()[number]
     printed = io.StringIO()
 

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -76,6 +77,11 @@ def leave_a_process_and_a_file(original):
     return start
 
 
+def vanish(original):
+    del sys.modules["toy"].vanishing
+    return original
+
+
 def fault(seam, patch):
     return Fault(
         library="toy",
@@ -110,5 +116,7 @@ PATCHES = {
     "litters": leave_a_process_and_a_file,
     "cached": off_by_one,
     "moved": off_by_one,
+    "tabulated": off_by_one,
+    "vanishing": vanish,
 }
 FAULTS = {name: fault(name, patch) for name, patch in PATCHES.items()}

@@ -71,3 +71,11 @@ def cached(x):
 
 def interrupts(x):
     return x + 1
+
+
+def tabulated(x):
+    return x + 1
+
+
+def vanishing(x):
+    return x + 1

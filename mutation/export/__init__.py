@@ -1,0 +1,1 @@
+"""Files for people and for other tools, each written from the folder of a campaign."""

@@ -1,0 +1,1 @@
+"""One campaign in parts: on several machines, and put together again."""

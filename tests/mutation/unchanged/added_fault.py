@@ -1,0 +1,5 @@
+"""Off by one."""
+
+
+def patch(original):
+    return lambda x: original(x) + 1

@@ -1,0 +1,5 @@
+"""What one test imports, and no other."""
+
+
+def expected(x):
+    return x
