@@ -12,7 +12,7 @@ class Fault:
     """One defect of a training library, ready to be switched on.
 
     Attributes:
-        library: the requirement it applies to, e.g. "transformers>=5".
+        library: the requirement it applies to, e.g. "transformers>=5", or "instrument" for this project's own.
         seam: the function that is replaced, as "module:qualified name".
         source: link to the public report; empty for a fault of the instrument itself, which nobody reported: it is
             written to slip past the tests.

@@ -1,10 +1,11 @@
 """What a wrong instrument would say of a token mean."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from closed_forms.aggregation import token_mean
-from closed_forms.misreadings import first_target_heavy, last_rows_missing
+from closed_forms.misreadings import first_leak_only, first_target_heavy, last_rows_missing
 from tests.closed_forms.compare import assert_other_weights, assert_weights, total
 from tests.closed_forms.strategies import windows
 
@@ -47,3 +48,14 @@ def test_rows_that_are_left_read_as_they_are(window):
 def test_window_without_target_is_refused(form):
     with pytest.raises(ValueError, match=r"a window needs a target to divide by, got n_b=\[0\]"):
         form([[0]])
+
+
+def test_of_all_sequences_before_only_the_first_is_found():
+    pattern = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]
+
+    np.testing.assert_array_equal(first_leak_only([2, 3, 2, 4]), pattern)
+
+
+def test_a_leak_needs_sequences():
+    with pytest.raises(ValueError, match="lengths"):
+        first_leak_only([])
