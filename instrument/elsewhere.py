@@ -39,6 +39,9 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
         faults.append(
             f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in"
         )
+    others = sum(not_the_next(row) for row in rows)
+    if others:
+        faults.append(f"{others} of {n} targets are scored on another token than the one that follows in their row")
     share, low, high = smoothing_of(record, window)
     # Label smoothing is one number for all; a share is off by at most the rounding of its target, and so is the median.
     errors = [tolerance(record, row, window.micro_batches)[row.scored] for row in rows]
@@ -51,6 +54,12 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
             f"backward delivered other weights than the parameter's gradient holds, for {lost} of {n} targets"
         )
     return faults
+
+
+def not_the_next(row: Row) -> int:
+    """Scored targets that are not the next token of their row, as where labels were shifted before the model shifts."""
+    follows = row.ids[1 : row.target.size + 1]
+    return int(np.sum(row.scored[: follows.size] & (row.target[: follows.size] != follows)))
 
 
 def lost_on_the_way(window: Window) -> int:

@@ -198,3 +198,30 @@ def test_labels_in_place_of_marks_are_refused():
 def test_what_is_no_model_is_refused(model):
     with pytest.raises(ValueError, match=r"it watches a torch\.nn\.Module"):
         watch(model)
+
+
+@pytest.mark.parametrize("by", [1, 2])
+def test_labels_that_were_shifted_before_the_model_shifts_are_named(by):
+    model = models.llama()
+    ids = torch.randint(3, 60, (2, 8), generator=torch.Generator().manual_seed(by))
+    labels = torch.roll(ids, -by, 1)
+    labels[:, -by:] = -100
+
+    with watch(model) as report:
+        model(input_ids=ids, labels=labels).loss.backward()
+
+    assert not report.ok
+    scored = 2 * (8 - 1 - by)
+    assert f"{scored} of {scored} targets are scored on another token than the one that follows" in str(report)
+
+
+def test_the_next_token_under_another_name_is_no_other_token():
+    model = models.llama()
+    ids = torch.randint(3, 60, (2, 8), generator=torch.Generator().manual_seed(0))
+    labels = torch.where(ids % 3 == 0, -100, ids)
+    shifted = torch.nn.functional.pad(labels, (0, 1), value=-100)[:, 1:].contiguous()
+
+    with watch(model) as report:
+        model(input_ids=ids, labels=labels, shift_labels=shifted).loss.backward()
+
+    assert report.ok, str(report)
