@@ -80,7 +80,7 @@ class Campaign:
         """Few faults, soon: no baseline goes before, and only the tests that noticed must be green, afterwards.
 
         Every test runs from the same state of the same process, so the order does not matter. Up to the first kill, all
-        tests run under the fault, the first of each file first; for all kills, those of which an example enters the seam.
+        tests run under the fault, the first of each file first; for all kills, those of which one example enters it.
         When a fault is not killed that way, nothing is said of it before all tests have had their say.
         """
         if self.plan.first_kill:
@@ -202,7 +202,7 @@ def sides(session: pytest.Session, effects: Path | None) -> tuple[list[str], dic
 def file_by_file(tests: Sequence[str]) -> tuple[str, ...]:
     """The first test of each file, then the second of each, and so on: what one file cannot see, another one may."""
     place: Counter[str] = Counter()
-    order = []
+    order: list[tuple[int, int, str]] = []
     for test in tests:
         file = test.partition("::")[0]
         order.append((place[file], len(order), test))

@@ -82,6 +82,9 @@ def planted(
     Where every fault meets every test that enters its seam, each test must also notice one.
     """
     names = fault or list(CATALOGUE)
+    for path in suite or []:
+        if not Path(path.partition("::")[0]).exists():
+            raise typer.BadParameter(f"--suite {path}: there is no such file or folder")
     if executor is Executor.DASK:
         if shard or resume:
             raise typer.BadParameter("--executor dask parts the campaign itself: leave --shard and --resume out")
@@ -176,7 +179,10 @@ def why(
     test: Annotated[str, typer.Argument(help="Node id or path; the whole suite when left out.")] = "tests/properties",
 ) -> None:
     """Run a test under a fault in the foreground, up to the first failure; exit 1 when nothing fails."""
-    failed, hits = explain(known(fault), f"faults:CATALOGUE:{fault}", [test])
+    try:
+        failed, hits = explain(known(fault), f"faults:CATALOGUE:{fault}", [test])
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     typer.echo(f"{CATALOGUE[fault].seam} was called {hits} times under {fault}")
     raise typer.Exit(0 if failed else 1)
 

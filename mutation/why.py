@@ -38,11 +38,17 @@ def explain(fault: Fault, place: str, tests: Sequence[str]) -> tuple[int, int]:
 
     Returns:
         The tests that failed (0 or 1), and the calls of the seam.
+
+    Raises:
+        ValueError: there is no such test.
     """
     set_environment()
     plugin = UnderFault(fault, place)
     failed = Failures()
-    pytest.main(["-x", "-q", "--tb=long", "-pno:cacheprovider", "-pno:xdist", *tests], plugins=[plugin, failed])
+    options = ["-x", "-q", "--tb=long", "-pno:cacheprovider", "-pno:xdist"]
+    status = pytest.main([*options, *tests], plugins=[plugin, failed])
+    if status in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise ValueError(f"pytest finds no test {' '.join(tests)}: give a node id or a path, as pytest prints it")
     return failed.count, plugin.hits
 
 

@@ -28,6 +28,9 @@ def merge(folders: Sequence[Path], out: Path) -> dict[str, Any]:
     """
     if out.resolve() in [folder.resolve() for folder in folders]:
         raise ValueError(f"{out} is the folder of a shard: give another one with --out")
+    for folder, count in Counter(folder.resolve() for folder in folders).items():
+        if count > 1:
+            raise ValueError(f"{folder} was given {count} times: give the folder of each shard once")
     summaries = [parsed(folder / "summary.json", text(folder / "summary.json")) for folder in folders]
     told = united(dict(zip(map(str, folders), summaries)))
     cells = joined(text(folder / "cells.jsonl") for folder in folders)

@@ -62,6 +62,11 @@ def run(wish: Wish, console: Console) -> bool:
     how = Reuse(True, why="everything is run") if wish.fresh else reuse(tree.stamp(), stamp, wish.changed)
     console.print(how.why)
     patterns = [spell(pattern) for pattern in wish.only]
+    modules = [module_of(path) for path in mutated_files(wish.project, settings)]
+    for wanted in wish.only:
+        name = wanted.partition("*")[0]
+        if not any(name.startswith(module) or module.startswith(name) for module in modules):
+            raise ValueError(f"--only {wanted}: no mutated module is called so, see only_mutate in pyproject.toml")
     tree.prepare(how, stamp, lambda name: bool(patterns) and (is_canary(name) or matches(name, patterns)))
     # mutmut would call a pattern that fits no mutant a failed assertion of its own, so the canaries get real names.
     canaries = [module_of(path) for path in mutated_files(wish.project, settings) if Path(path).stem == "canary"]

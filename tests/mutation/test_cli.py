@@ -34,3 +34,18 @@ def test_a_folder_without_a_campaign_is_not_resumed(tmp_path):
     assert result.exit_code == 2
     assert "nothing to resume" in result.output
     assert not list(tmp_path.iterdir())
+
+
+def test_a_suite_that_does_not_exist_is_refused_at_once():
+    result = CliRunner().invoke(app, ["planted", "--suite", "no/such/folder"], env={"COLUMNS": "200"})
+
+    assert result.exit_code == 2
+    assert "--suite no/such/folder: there is no such file or folder" in result.output
+
+
+@pytest.mark.parametrize("arguments", [["--shard", "3/2"], ["--scheduler", "tcp://127.0.0.1:1"]])
+def test_where_a_campaign_runs_is_said_in_one_way(arguments):
+    result = CliRunner().invoke(app, ["planted", *arguments], env={"COLUMNS": "200"})
+
+    assert result.exit_code == 2
+    assert arguments[0] in result.output

@@ -116,3 +116,8 @@ def test_nothing_to_merge_is_refused(tmp_path):
 def test_a_shard_is_not_overwritten(shards):
     with pytest.raises(ValueError, match="is the folder of a shard"):
         merge(shards, shards[0])
+
+
+def test_a_folder_that_is_given_twice_is_named(shards, tmp_path):
+    with pytest.raises(ValueError, match="one was given 2 times"):
+        merge([shards[0], shards[1], shards[0]], tmp_path / "out")

@@ -103,3 +103,7 @@ def test_every_file_has_its_turn_before_a_second_test_of_any():
     assert ("a::1", "b::1", "c::1", "a::2", "c::2", "a::3") == file_by_file(
         ["a::1", "a::2", "a::3", "b::1", "c::1", "c::2"]
     )
+
+
+def test_why_refuses_a_test_that_is_not_there(project):
+    assert "pytest finds no test nowhere.py" in campaign(project, "why", "wrong", "nowhere.py").stderr
