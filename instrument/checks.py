@@ -10,11 +10,13 @@ import numpy as np
 
 from closed_forms import aggregation
 
-from . import leak_checks, probe
+from . import leak_checks, probe, trl_checks
 from .api import Report, expected_weights, xray_rows
 from .leak_record import LeakRun
 from .loops import accelerate_loop, trainer
 from .loops.data import library_collator
+from .objective_record import NotRun, ObjectiveRun
+from .objective_verdict import judge_objective
 from .record import Floats
 
 UNEVEN = (5, 9, 3, 12, 7, 4, 10, 6)
@@ -27,11 +29,13 @@ class Outcome:
 
     Attributes:
         name: of the check.
-        group: "trainer", "accelerate" or "leaks".
+        group: "trainer", "accelerate", "leaks" or "trl".
         expected: what should be measured, in words.
         measured: what was.
-        status: "ok"; "known" for a deviation that is documented and has the form that is documented; "FAULT" else.
-        deviation: largest |w - expected| * N; of a leak, the largest foreign gradient over the largest own.
+        status: "ok"; "known" for a deviation that is documented and has the form that is documented; "not run" where
+            what is installed cannot; "FAULT" else.
+        deviation: largest |w - expected| * N; of a leak, the largest foreign gradient over the largest own; of a loss
+            of TRL, largest |w - expected| over the largest weight.
         seconds: how long it took.
         report: everything behind it.
     """
@@ -43,7 +47,7 @@ class Outcome:
     status: str
     deviation: float
     seconds: float
-    report: Report | LeakRun
+    report: Report | LeakRun | ObjectiveRun | NotRun
 
 
 Run = Callable[[], tuple[Any, list[float]]]
@@ -96,6 +100,7 @@ def all_checks() -> list[Check]:
         Check("padding left, library collator", "trainer", clean, left, left_padding),
         Check("hand-written loop", "accelerate", mean, by_hand, mean_of_means),
         *leak_checks_here(),
+        *trl_checks_here(),
     ]
 
 
@@ -123,6 +128,15 @@ def leak_checks_here() -> list[Check]:
         searched("TRL packing bfd_split", sft(**packs, packing_strategy="bfd_split")),
         searched("TRL packing wrapped", sft(**wrapped), leak_checks.within_packs),
     ]
+
+
+def trl_checks_here() -> list[Check]:
+    """Every check of a loss of TRL."""
+
+    def checked(name: str, expected: str, run: Callable[[], ObjectiveRun | NotRun]) -> Check:
+        return Check(name, "trl", expected, lambda: (trl_checks.or_reason(run), []), judge_objective)
+
+    return [checked(*each) for each in trl_checks.trl_checks()]
 
 
 def run_checks(only: str | None = None) -> Iterator[Outcome]:

@@ -130,7 +130,8 @@ class Passes:
     def _leaf(self, output: Tensor) -> Tensor:
         leaf = output.detach().requires_grad_(True)
         self._leaves.append(leaf)
-        return leaf
+        # Of a copy, since some models scale their embeddings in place, which autograd allows of no leaf.
+        return leaf.clone()
 
     def _restore_state(self) -> None:
         """Buffers and random states as they were at the start."""

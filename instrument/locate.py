@@ -136,7 +136,8 @@ def recognise_head(causal: nn.Module, base: nn.Module, embeddings: nn.Module, ou
         logits = [run(h) for h in trials]
         vocabulary = logits[0].shape[-1]
         if type(embeddings) is nn.Linear and embeddings.out_features == vocabulary:
-            if all(same(z, embeddings(h)) for z, h in zip(logits, trials)):
+            fits = embeddings.in_features == hidden.shape[-1]
+            if fits and all(same(z, embeddings(h)) for z, h in zip(logits, trials)):
                 return LinearHead(embeddings)
             if all(same(z, halves(run, embeddings, h, vocabulary)) for z, h in zip(logits, trials)):
                 return ReplayedHead(run, vocabulary, embeddings)

@@ -99,7 +99,7 @@ def run_supervised(
     table = [{"input_ids": list(row), **{k: list(m[b]) for k, m in masks.items()}} for b, row in enumerate(rows)]
     if "completion_mask" in masks:
         arguments = {"completion_only_loss": True, **arguments}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, scored.OldNames():
         trainer = SFTTrainer(
             model=model,
             args=scored.settings(

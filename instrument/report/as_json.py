@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..leak_record import LeakRun
+from ..objective_record import NotRun, ObjectiveRun
 from ..record import Record, Row, Window
 from ..verdict import Verdict
 
 if TYPE_CHECKING:
     from ..checks import Outcome
+    from .report import Report
 
 
 def report(record: Record, verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -45,11 +47,39 @@ def outcomes(found: "Sequence[Outcome]") -> dict[str, Any]:
                 "status": o.status,
                 "deviation": finite(o.deviation),
                 "seconds": round(o.seconds, 3),
-                "report": leaks(o.report)
-                if isinstance(o.report, LeakRun)
-                else report(o.report.record, o.report.verdicts),
+                "report": behind(o.report),
             }
             for o in found
+        ],
+    }
+
+
+def behind(found: "Report | LeakRun | ObjectiveRun | NotRun") -> dict[str, Any]:
+    """Everything behind a check."""
+    if isinstance(found, LeakRun):
+        return leaks(found)
+    if isinstance(found, ObjectiveRun):
+        return objective(found)
+    return {"reason": found.reason} if isinstance(found, NotRun) else report(found.record, found.verdicts)
+
+
+def objective(run: ObjectiveRun) -> dict[str, Any]:
+    """A loss of TRL, token by token; nan becomes null."""
+    return {
+        "instrument": "objective",
+        "changes": run.changes,
+        "windows": [
+            [
+                {
+                    "numbers": batch.numbers.tolist(),
+                    **{
+                        name: [[finite(x) for x in row] for row in getattr(batch, name).tolist()]
+                        for name in ("measured", "expected", "allowed")
+                    },
+                }
+                for batch in window
+            ]
+            for window in run.windows
         ],
     }
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..leak_record import LeakRun
+from ..objective_record import NotRun, ObjectiveRun
 from ..record import Record, Row, Window
 from ..verdict import Verdict
 
@@ -94,22 +95,25 @@ def closing(outcomes: "Sequence[Outcome]") -> list[str]:
     stack = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "accelerate"))
     return [
         f"measured on {stack}; 'off by' is the largest |w - expected| in units of a token-mean weight 1/N, "
-        "and of a leak the largest gradient at a foreign token over the largest at an own one",
+        "of a leak the largest gradient at a foreign token over the largest at an own one, and of a loss of TRL the "
+        "largest |w - expected| over the largest weight",
         *changes_by_loop(outcomes),
-        f"{counts['ok']} ok, {counts['known']} known deviations, {counts['FAULT']} faults",
+        f"{counts['ok']} ok, {counts['known']} known deviations, {counts['FAULT']} faults"
+        + (f", {counts['not run']} not run" if counts["not run"] else ""),
     ]
 
 
 def changes_of(outcome: "Outcome") -> dict[str, str]:
     """What a check set differently from the library's defaults."""
-    return outcome.report.changes if isinstance(outcome.report, LeakRun) else outcome.report.record.changes
+    report = outcome.report
+    return report.changes if isinstance(report, (LeakRun, ObjectiveRun, NotRun)) else report.record.changes
 
 
 def changes_by_loop(outcomes: "Sequence[Outcome]") -> list[str]:
     """One line per loop: what all of its checks set differently from the library's defaults."""
     lines = []
     for group in dict.fromkeys(o.group for o in outcomes):
-        first, *others = [changes_of(o) for o in outcomes if o.group == group]
+        first, *others = [changes_of(o) for o in outcomes if o.group == group and o.status != "not run"] or [{}]
         common = {name: value for name, value in first.items() if all(o.get(name) == value for o in others)}
         varying = sorted({name for changes in (first, *others) for name in changes} - common.keys())
         text = "; ".join([f"{name}: {value}" for name, value in common.items()] + [f"{v}: as named" for v in varying])

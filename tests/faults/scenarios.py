@@ -18,6 +18,7 @@ from instrument.probe import PAD, vocabulary_for
 from tests.faults.absence_scenarios import ABSENCE
 from tests.faults.feeding_scenarios import FEEDING
 from tests.faults.leak_scenarios import LEAKS
+from tests.faults.trl_scenarios import OBJECTIVES
 
 
 @dataclass(frozen=True)
@@ -111,4 +112,4 @@ def unlogged(scenario):
 SCENARIOS = {
     run.__name__: run
     for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
-} | {scenario.__name__: unlogged(scenario) for scenario in (*LEAKS, *FEEDING, *ABSENCE)}
+} | {scenario.__name__: unlogged(scenario) for scenario in (*LEAKS, *FEEDING, *ABSENCE, *OBJECTIVES)}

@@ -86,7 +86,8 @@ def test_a_check_fails_when_its_fault_is_planted(name, fault):
 
 
 def test_every_check_is_tested():
-    assert list(NAMES) == [check.name for check in checks.all_checks()]
+    # Those of TRL's losses have a file of their own.
+    assert list(NAMES) == [check.name for check in checks.all_checks() if check.group != "trl"]
 
 
 def test_every_check_is_shown_to_fail():
@@ -97,5 +98,6 @@ def test_every_check_is_shown_to_fail():
 
 
 def test_an_unknown_name_lists_the_groups():
-    with pytest.raises(LookupError, match=r"'nonsense' matches no check: give a group \(accelerate, leaks, trainer\)"):
+    groups = r"\(accelerate, leaks, trainer, trl\)"
+    with pytest.raises(LookupError, match=f"'nonsense' matches no check: give a group {groups}"):
         list(checks.run_checks("nonsense"))

@@ -1,0 +1,32 @@
+"""Rewards that should be scaled by the deviation of the batch are scaled by that of their group."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Scale by the group."""
+
+    def _generate_and_score_completions(self: Any, inputs: Any) -> Any:
+        kept = self.scale_rewards
+        self.scale_rewards = "group" if kept == "batch" else kept
+        output = original(self, inputs)
+        self.scale_rewards = kept
+        return output
+
+    return _generate_and_score_completions
+
+
+FAULT = Fault(
+    library="trl>=1.0",
+    seam="trl.trainer.grpo_trainer:GRPOTrainer._generate_and_score_completions",
+    source="https://github.com/huggingface/trl/issues/3991",
+    year=2025,
+    mechanism="Prompts whose completions are rewarded alike weigh as much as those that tell them apart.",
+    effect="closed_forms.completions:by_window_of_groups",
+    clean="closed_forms.completions:by_window",
+    quantity="weights",
+    visible="trl_grpo",
+    patch=patch,
+)

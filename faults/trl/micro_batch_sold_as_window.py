@@ -1,0 +1,32 @@
+"""What is called a mean over the window's tokens is one over each micro-batch's."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Compute the loss that averages each micro-batch."""
+
+    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
+        kept = self.loss_type
+        self.loss_type = "bnpo" if kept == "dapo" else kept
+        loss = original(self, *args, **kwargs)
+        self.loss_type = kept
+        return loss
+
+    return _compute_loss
+
+
+FAULT = Fault(
+    library="trl>=1.0",
+    seam="trl.trainer.grpo_trainer:GRPOTrainer._compute_loss",
+    source="https://github.com/huggingface/trl/pull/3938",
+    year=2025,
+    mechanism="A token in a micro-batch of short completions weighs more than one in a micro-batch of long ones.",
+    effect="closed_forms.completions:by_micro_batches",
+    clean="closed_forms.completions:by_window",
+    quantity="weights",
+    visible="trl_grpo",
+    patch=patch,
+)

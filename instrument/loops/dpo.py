@@ -1,0 +1,57 @@
+"""TRL's real DPOTrainer, driven on given pairs."""
+
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from datasets import Dataset
+from trl import DPOConfig, DPOTrainer
+
+from ..objective_record import Driven
+from ..probe import EOS
+from .scored import CHANGES as COMMON
+from .scored import OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
+
+CHANGES = {**COMMON, "reference": "loaded by TRL from the path in the model's config, as given"}
+Pair = tuple[Sequence[int], Sequence[int], Sequence[int]]
+
+
+def run_dpo(
+    model: Any, pairs: Sequence[Pair], *, reference: Any, peft: Any = None, micro_batch: int, **arguments: Any
+) -> Driven:
+    """Train for one epoch.
+
+    Args:
+        model: the policy.
+        pairs: prompt, chosen and rejected ids; no row twice. TRL puts the end of sequence behind each completion.
+        reference: the reference model; with an adapter, a copy of the policy from before.
+        peft: configuration of an adapter.
+        micro_batch: pairs per backward.
+        arguments: further DPOConfig, over the ones in CHANGES.
+
+    Returns:
+        The run; number 2 p is the chosen row of pair p, 2 p + 1 the rejected.
+
+    Raises:
+        ValueError: no reference, a pair without a token, or what DPOConfig refuses.
+    """
+    script = {}
+    for p, (prompt, *sides) in enumerate(pairs):
+        for side, completion in enumerate(sides):
+            marks = [False] * (len(prompt) - 1) + [True] * (len(completion) + 1)
+            script[(*prompt, *completion, EOS)] = (2 * p + side, marks)
+    if len(script) != 2 * len(pairs) or not all(len(part) for pair in pairs for part in pair):
+        raise ValueError(f"pairs need a prompt and two completions, no row twice, got {list(pairs)!r}")
+    table = [{"prompt": words(p), "chosen": f" {words(c)}", "rejected": f" {words(r)}"} for p, c, r in pairs]
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        keep_as_reference(model, reference, folder)
+        trainer = DPOTrainer(
+            model=model,
+            args=settings(DPOConfig, folder, per_device_train_batch_size=micro_batch, **arguments),
+            train_dataset=Dataset.from_list(table),
+            processing_class=tokenizer_of_words(model.config.vocab_size),
+            peft_config=peft,
+        )
+        driven = drive(trainer, script, Snapshots(), reference)
+    driven.record.changes.update(CHANGES)
+    return driven

@@ -1,0 +1,98 @@
+"""TRL's real RewardTrainer, driven on given pairs, and what it gives each reward."""
+
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from transformers import PrinterCallback
+from trl import RewardConfig, RewardTrainer
+
+from ..capture import Capture, CapturedWindow, Replay
+from ..objective_record import Rewarded
+from ..readout import read_weights
+from ..record import Floats
+from .scored import CHANGES as COMMON
+from .scored import OldNames, Parameters, Snapshots, settings, tokenizer_of_words
+
+CHANGES = {**COMMON, "model": "float64"}
+Pair = tuple[Sequence[int], Sequence[int]]
+
+
+def run_reward(
+    model: Any, pairs: Sequence[Pair], *, margins: Sequence[float] | None = None, micro_batch: int, **arguments: Any
+) -> tuple[list[list[Rewarded]], dict[str, str]]:
+    """Train for one epoch.
+
+    Args:
+        model: a sequence classifier with one output.
+        pairs: chosen and rejected ids; no row twice.
+        margins: [p] by which the chosen reward should lie above.
+        micro_batch: pairs per backward.
+        arguments: further RewardConfig, over the ones in CHANGES.
+
+    Returns:
+        [window][micro-batch], and the changes from the defaults.
+
+    Raises:
+        ValueError: a model with another head; margins of another number; rows given twice or empty.
+    """
+    script = {tuple(ids): 2 * p + side for p, pair in enumerate(pairs) for side, ids in enumerate(pair)}
+    if len(script) != 2 * len(pairs) or () in script or (margins is not None and len(margins) != len(pairs)):
+        raise ValueError(f"pairs need two rows, no row twice, and one margin each, got {list(pairs)!r} and {margins!r}")
+    if getattr(model.config, "num_labels", 0) != 1 or not hasattr(model, "score"):
+        raise ValueError(f"a reward model has one output called score, got {type(model).__name__}: num_labels=1")
+    table: list[dict[str, Any]] = [{"chosen_ids": list(c), "rejected_ids": list(r)} for c, r in pairs]
+    if margins is not None:
+        table = [{**row, "margin": float(margin)} for row, margin in zip(table, margins)]
+    read: list[list[tuple[Any, Any, Any]]] = []
+    snapshots = Snapshots()
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        trainer = RewardTrainer(
+            model=model,
+            args=settings(RewardConfig, folder, per_device_train_batch_size=micro_batch, **arguments),
+            train_dataset=Dataset.from_list(table),
+            processing_class=tokenizer_of_words(model.config.vocab_size),
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(snapshots)
+
+        def take(forward: Any, output: Any, gradient_bth: torch.Tensor) -> Any:
+            unit_nh = (-model.score.weight.detach()[0]).expand_as(gradient_bth).flatten(0, 1)
+            found = read_weights(gradient_bth.flatten(0, 1), unit_nh)
+            shape = gradient_bth.shape[:2]
+            return forward, found.weight.view(shape).numpy(), found.remainder.view(shape).numpy()
+
+        def close(window: CapturedWindow) -> None:
+            read.append([arrival.reading for arrival in window.arrivals])
+
+        with Capture(model, model.base_model, "the final hidden states", take, close):
+            trainer.train()
+    windows = [
+        [rewarded(model, *reading, script, parameters) for reading in window]
+        for window, parameters in zip(read, snapshots.windows)
+    ]
+    return windows, CHANGES
+
+
+def rewarded(
+    model: Any, forward: Any, weight: Floats, remainder: Floats, script: dict[Any, int], parameters: Parameters
+) -> Rewarded:
+    """One micro-batch, its rows rewarded anew, each by itself."""
+    lengths = forward.attention_mask.sum(1).tolist()
+    rows = [ids[:n] for ids, n in zip(forward.input_ids, lengths)]
+    unknown = [row.tolist() for row in rows if tuple(row.tolist()) not in script]
+    if unknown:
+        raise RuntimeError(f"the trainer ran the row {unknown[0]}, which is none of the {len(script)} given ones")
+    training = model.training
+    model.eval()
+    with Replay(), torch.no_grad():
+        rewards = [
+            float(torch.func.functional_call(model, parameters, (), {"input_ids": row[None]}).logits[0, 0])
+            for row in rows
+        ]
+    model.train(training)
+    numbers = [script[tuple(row.tolist())] for row in rows]
+    return Rewarded(np.array(numbers), np.array(lengths) - 1, weight, remainder, np.array(rewards))

@@ -1,0 +1,235 @@
+"""Drives a real TRL trainer and asks for the log-probabilities that its loss should have used, once more and apart.
+
+The rows come from the live record; their log-probabilities from plain forwards without TRL's fused head, at the
+parameters that each window really had. Nothing here is taken from the trainer's loss.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import pre_tokenizers
+from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
+
+from ..capture import Replay
+from ..live_record import LiveRecorder
+from ..locate import locate
+from ..objective_record import Driven, Scored
+from ..probe import PAD
+from ..record import Floats, Row
+from .data import tokenizer_of_ids
+
+Parameters = dict[str, torch.Tensor]
+Ids = tuple[int, ...]
+Script = Mapping[Ids, tuple[int, Sequence[bool]]]
+
+CHANGES = {
+    "model": "float64; TRL's fused head computes the softmax in float32 all the same",
+    "optim": "sgd, so that a step can be made as large as an off-policy window needs",
+    "train_sampling_strategy": "sequential: the rows come in the given order",
+    "max_grad_norm": "0: no clipping, which would rescale every weight",
+    "lr_scheduler_type": "constant",
+    "use_cpu": "True",
+    "bf16": "False: the model keeps its own dtype",
+    "report_to": "none",
+    "save_strategy": "no",
+}
+
+
+def settings(config: Any, folder: str, **arguments: Any) -> Any:
+    """Arguments of a trainer: TRL's own, with CHANGES and then the given ones over them."""
+    common = {
+        "output_dir": folder,
+        "num_train_epochs": 1,
+        "optim": "sgd",
+        "learning_rate": 0.05,
+        "lr_scheduler_type": "constant",
+        "train_sampling_strategy": "sequential",
+        "max_grad_norm": 0.0,
+        "use_cpu": True,
+        "bf16": False,
+        "report_to": [],
+        "save_strategy": "no",
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        "dataloader_pin_memory": False,
+        # TRL turns it on by its old name, of which newer releases of transformers warn.
+        **{name: True for name in ("activation_checkpointing",) if name in config.__dataclass_fields__},
+    }
+    return config(**{**common, **arguments})
+
+
+class OldNames(warnings.catch_warnings):  # type: ignore[type-arg]
+    """While entered, transformers does not warn that TRL and PEFT ask for gradient checkpointing by its old name."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
+
+
+class Snapshots(TrainerCallback):  # type: ignore[misc]
+    """Keeps the parameters of each optimizer step, and of each generation."""
+
+    def __init__(self) -> None:
+        self.windows: list[Parameters] = []
+        self.generations: list[tuple[list[int], Parameters]] = []
+        self.last: list[int] = []
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.windows.append(trained(kwargs["model"]))
+        self.last.append(len(self.generations))
+
+    def generated(self, model: Any, numbers: list[int]) -> None:
+        """Note that the model, as it is now, generates the completions of these numbers."""
+        self.generations.append((numbers, trained(model)))
+
+    def origin(self, window: int, numbers: Sequence[int]) -> int:
+        """The last generation before the end of a window that holds these completions; -1 where there was none."""
+        wanted = {number for number in numbers if number >= 0}
+        return max((g for g in range(self.last[window]) if wanted <= set(self.generations[g][0])), default=-1)
+
+
+def trained(model: Any) -> Parameters:
+    """A copy of the parameters that train."""
+    return {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
+
+
+def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) -> Driven:
+    """Train, and gather what the closed forms need.
+
+    Args:
+        trainer: built, not yet run.
+        script: ids of each row that may run, to its number and to [n] whether token 1, 2, ... of it is scored.
+        snapshots: told of each generation by whoever generates.
+        reference: the reference model, or None.
+
+    Raises:
+        RuntimeError: the trainer ran a row that the script does not hold.
+    """
+    recorder = LiveRecorder(locate(trainer.model))
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(snapshots)
+    with recorder.capture, OldNames():
+        trainer.train()
+    record = recorder.record
+    # The gradient leaves TRL's head as float32, and is made float64 behind it.
+    record.work_dtype = "float32"
+    record.logged.extend(entry["loss"] for entry in trainer.state.log_history if "loss" in entry)
+    windows = []
+    for number, window in enumerate(record.windows):
+        batches = [[row for row in window.rows if row.micro_batch == k] for k in range(window.micro_batches)]
+        windows.append([scored(trainer.model, rows, script, snapshots, number, reference) for rows in batches if rows])
+    return Driven(record, windows, [numbers for numbers, _ in snapshots.generations])
+
+
+def scored(
+    model: Any,
+    rows: list[Row],
+    script: Script,
+    snapshots: Snapshots,
+    window: int,
+    reference: Any,
+) -> Scored:
+    """One micro-batch, its rows scored anew."""
+    ids = [row.ids for row in rows]
+    unknown = [row.tolist() for row in ids if tuple(row.tolist()) not in script]
+    if unknown:
+        raise RuntimeError(
+            f"the trainer ran the row {unknown[0]}, which is none of the {len(script)} that were given: "
+            f"trl {version('trl')} is fed through another seam than this loop uses"
+        )
+    found = [script[tuple(row.tolist())] for row in ids]
+    numbers = [number for number, _ in found]
+    policy = log_probabilities(model, ids, snapshots.windows[window])
+    origin = snapshots.origin(window, numbers)
+    old = policy if origin < 0 else log_probabilities(model, ids, snapshots.generations[origin][1])
+    base = None if reference is None else log_probabilities(reference, ids, {})
+    models = [policy, old] if base is None else [policy, old, base]
+    largest = [np.maximum.reduce(sizes) for sizes in zip(*(model.largest for model in models))]
+    return Scored(
+        np.array(numbers),
+        padded([marks for _, marks in found], np.bool_),
+        padded([row.weight for row in rows]),
+        padded([row.uniform for row in rows]),
+        padded([np.nan_to_num(row.amplification) for row in rows]),
+        padded(policy.log_p),
+        padded(old.log_p),
+        padded([np.zeros_like(values) for values in policy.log_p] if base is None else base.log_p),
+        padded(policy.entropy),
+        padded(largest),
+        origin,
+    )
+
+
+def padded(values: Sequence[Any], kind: Any = np.float64) -> Any:
+    """[b, t] with 0 behind the end of each row."""
+    table = np.zeros((len(values), max(len(value) for value in values)), kind)
+    for b, value in enumerate(values):
+        table[b, : len(value)] = value
+    return table
+
+
+class Asked(NamedTuple):
+    """[row][n] log p of each next token; entropy, and largest |logit|, of what it was drawn from."""
+
+    log_p: list[Floats]
+    entropy: list[Floats]
+    largest: list[Floats]
+
+
+def log_probabilities(model: Any, rows: Sequence[NDArray[np.int64]], parameters: Parameters) -> Asked:
+    """Score rows by the model's own logits.
+
+    Args:
+        model: in any mode; it is run in evaluation mode, by its own forward.
+        rows: [row][n + 1] ids; the padding behind a row is seen by none of its tokens.
+        parameters: put in the place of the model's own while it runs.
+    """
+    width = max(ids.size for ids in rows)
+    ids_bt = torch.full((len(rows), width), PAD)
+    for b, ids in enumerate(rows):
+        ids_bt[b, : ids.size] = torch.as_tensor(ids)
+    training = model.training
+    model.eval()
+    with Replay(), torch.no_grad():
+        arguments = {"input_ids": ids_bt, "use_cache": False}
+        logits = torch.func.functional_call(model, parameters, (), arguments).logits[:, :-1].double()
+    model.train(training)
+    log_p = torch.log_softmax(logits, -1)
+    tables = log_p.gather(-1, ids_bt[:, 1:, None])[..., 0], -(log_p.exp() * log_p).sum(-1), logits.abs().amax(-1)
+    return Asked(*([table[b, : ids.size - 1].numpy() for b, ids in enumerate(rows)] for table in tables))
+
+
+def words(ids: Sequence[int]) -> str:
+    """Ids as a text that the tokenizer reads back."""
+    return " ".join(f"<{i}>" for i in ids)
+
+
+def tokenizer_of_words(vocabulary: int, padding_side: str = "right") -> PreTrainedTokenizerFast:
+    """A tokenizer that knows ids as words, and takes a text apart at its spaces."""
+    tokenizer = tokenizer_of_ids(vocabulary, padding_side=padding_side)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return tokenizer
+
+
+def keep_as_reference(model: Any, reference: Any, folder: str) -> None:
+    """Save a model where TRL looks for the reference of `model`: at the path that its config names.
+
+    Raises:
+        ValueError: there is no reference.
+    """
+    if reference is None:
+        raise ValueError("reference=None, but this loss compares with a reference: give a model of the same shape")
+    reference.save_pretrained(folder)
+    model.config._name_or_path = folder
+
+
+def lora(modules: Sequence[str]) -> Any:
+    """Configuration of a LoRA adapter on these modules, drawn and not zero at first."""
+    from peft import LoraConfig
+
+    return LoraConfig(r=4, target_modules=list(modules), task_type="CAUSAL_LM", init_lora_weights=False)

@@ -1,0 +1,46 @@
+"""What each reward of a driven reward model weighs, by the closed form."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from closed_forms import reward, rounding
+
+from .objective_bounds import Expected, sensitivity
+from .objective_record import Rewarded
+from .record import Floats
+
+
+def of_rewards(
+    windows: list[list[Rewarded]], margins: Sequence[float] | None = None, centre: float = 0.0
+) -> list[list[Expected]]:
+    """[window][micro-batch] what the reward weighs at each place; margins by pair.
+
+    The model and its loss are float64 all through, so float32's roundoff, 2^29 times that, is a bound with room: a
+    reward is taken to err by (1 + |r|) of it.
+    """
+    return [
+        [
+            of_batch(batch, 0.0 if margins is None else [margins[n // 2] for n in batch.numbers], centre, len(window))
+            for batch in window
+        ]
+        for window in windows
+    ]
+
+
+def of_batch(batch: Rewarded, margin: float | list[float], centre: float, k: int) -> Expected:
+    """One micro-batch of K; the margins of all its rows, or one."""
+    u, pairs = rounding.unit_roundoff("float32"), len(batch.numbers) // 2
+    apart = margin[:pairs] if isinstance(margin, list) else margin
+    at = np.arange(2 * pairs), batch.last
+
+    def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
+        r = values["reward"]
+        weight, addends = np.zeros(batch.weight.shape), np.zeros(batch.weight.shape)
+        weight[at] = np.concatenate(reward.bradley_terry(r[:pairs], r[pairs:], apart, centre)) / k
+        addends[at] = (1 + 4 * centre * np.abs(r).max()) / pairs / k
+        return weight, addends
+
+    values, errors = {"reward": batch.reward}, {"reward": u * (1 + np.abs(batch.reward))}
+    weight, addends = form(values)
+    return Expected(weight, sensitivity(form, values, errors) + 240 * u * addends)

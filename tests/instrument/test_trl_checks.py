@@ -1,0 +1,156 @@
+"""The checks of TRL's losses hold on the installed stack, see an error of 1 %, and say why one cannot run."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from instrument import checks, trl_checks
+from instrument.cli import app
+from instrument.objective_record import Compared, NotRun, ObjectiveRun
+from instrument.objective_verdict import judge_objective, miss
+
+pytest.importorskip("trl", reason="the checks drive TRL's trainers")
+KNOWN = (
+    "SFT dft, label smoothing",
+    "DPO sigmoid, short micro-batch",
+    "DPO sft, uneven micro-batches",
+    "GRPO top_entropy_quantile, sequence",
+    "GRPO truncated, in the mean",
+    "GRPO dapo, S = 2 K",
+    "GRPO cispo, S = 2 K",
+    "GRPO vespo, S = 2 K",
+)
+NOT_RUN = ("GRPO ratio of another sampler",)
+# What a fault in the trainer must turn red, one for each way of judging; the others are marked slow.
+FEW = ("SFT dft", "SFT dft, label smoothing", "DPO sigmoid", "KTO kto", "Reward", "GRPO clipped", "RLOO")
+
+
+def outcome(name):
+    """What the check of that name finds."""
+    return next(o for o in checks.run_checks(name) if o.name == name)
+
+
+def off_by(run, share):
+    """The same run, had every weight been measured larger by this share."""
+    windows = [[dataclasses.replace(b, measured=b.measured * (1 + share)) for b in window] for window in run.windows]
+    return dataclasses.replace(run, windows=windows, documented=None if run.documented is None else windows)
+
+
+def assert_holds(name):
+    found = outcome(name)
+    status = "known" if name in KNOWN else "not run" if name in NOT_RUN else "ok"
+
+    assert found.status == status, found.measured
+    if status != "not run":
+        assert judge_objective(off_by(found.report, 0.01), [])[1] == "FAULT"
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_check_holds_and_sees_one_per_cent(name):
+    assert_holds(name)
+
+
+@pytest.mark.slow
+def test_every_check_holds_and_sees_one_per_cent(subtests):
+    for name, *_ in trl_checks.trl_checks():
+        with subtests.test(name):
+            assert_holds(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "seam", "change"),
+    [
+        ("SFT dft", "trl.trainer.sft_trainer.SFTTrainer._get_num_items_in_batch", lambda count: count + 1),
+        ("DPO sigmoid", "trl.trainer.dpo_trainer.DPOTrainer._compute_loss", lambda loss: loss * 1.01),
+        ("KTO kto", "trl.trainer.kto_trainer.KTOTrainer._compute_loss", lambda loss: loss * 1.01),
+        ("Reward", "trl.trainer.reward_trainer.RewardTrainer.compute_loss", lambda loss: loss * 1.01),
+        ("GRPO clipped", "trl.trainer.grpo_trainer.GRPOTrainer._compute_loss", lambda loss: loss * 1.01),
+        ("RLOO", "trl.trainer.rloo_trainer.RLOOTrainer._compute_loss", lambda loss: loss * 1.01),
+    ],
+)
+def test_a_check_fails_when_the_trainer_is_wrong(name, seam, change, monkeypatch):
+    path, attribute = seam.rsplit(".", 1)
+    module, kind = path.rsplit(".", 1)
+    owner = getattr(__import__(module, fromlist=[kind]), kind)
+    original = getattr(owner, attribute)
+    monkeypatch.setattr(owner, attribute, lambda *args, **kwargs: change(original(*args, **kwargs)))
+
+    assert outcome(name).status == "FAULT"
+
+
+def test_a_seam_that_moved_is_not_run_and_names_it(monkeypatch):
+    from trl import RLOOTrainer
+
+    monkeypatch.delattr(RLOOTrainer, "_generate_single_turn")
+    found = outcome("RLOO")
+
+    assert found.status == "not run"
+    assert "RLOOTrainer has no _generate_single_turn" in found.measured
+
+
+def test_a_mistake_is_no_reason_not_to_run():
+    def run():
+        raise KeyError("mistake")
+
+    with pytest.raises(KeyError):
+        trl_checks.or_reason(run)
+
+
+def test_a_missing_library_is_a_reason_not_to_run():
+    def run():
+        raise ImportError("No module named 'trl'")
+
+    assert judge_objective(trl_checks.or_reason(run), [])[:2] == ("No module named 'trl'", "not run")
+
+
+def micro_batch(measured, expected, allowed):
+    """One row of tokens."""
+    return [[Compared(np.array([3]), *(np.array([values]) for values in (measured, expected, allowed)))]]
+
+
+def test_the_first_token_that_is_off_is_named():
+    largest, first = miss(micro_batch([0.5, 0.3, 0.1], [0.5, 0.25, 0.2], [0.01, 0.01, 0.01]))
+
+    assert largest == pytest.approx(1 / 5)
+    assert first == "window 0, row 3, token 2 weighs 0.3, the closed form gives 0.25"
+
+
+def test_a_token_that_rounding_hides_is_left_out():
+    assert miss(micro_batch([0.5, 9, 0.25], [0.5, 0.25, 0.25], [0.01, np.nan, 0.01])) == (0, "")
+
+
+def test_a_run_of_which_rounding_hides_most_shows_nothing():
+    _, first = miss(micro_batch([0.5, 9, 9], [0.5, 0.25, 0.25], [0.01, np.nan, np.nan]))
+
+    assert first == "rounding hides the weights of 2 tokens, of 3 that should weigh something"
+
+
+def test_a_weight_where_there_should_be_none_is_off_however_small():
+    _, first = miss(micro_batch([0.5, 1e-300], [0.5, 0], [0.01, 0]))
+
+    assert "token 2 weighs 1e-300" in first
+
+
+def test_a_deviation_that_is_gone_is_ok():
+    right, other = micro_batch([0.5], [0.5], [0.01]), micro_batch([0.5], [0.25], [0.01])
+
+    assert judge_objective(ObjectiveRun(other, {}, right, "known"), [])[:2] == ("the documented weights", "ok")
+    assert judge_objective(ObjectiveRun(right, {}, other, "known"), [])[:2] == ("known", "known")
+    assert judge_objective(ObjectiveRun(other, {}, other, "known"), [])[1] == "FAULT"
+    assert judge_objective(NotRun("no GPU"), [])[:2] == ("no GPU", "not run")
+
+
+def test_the_report_says_what_was_not_run_and_holds_every_weight(tmp_path):
+    result = CliRunner().invoke(app, ["report", "--only", "GRPO r", "--json", str(tmp_path / "report.json")])
+    told = json.loads((tmp_path / "report.json").read_text())["checks"]
+
+    assert result.exit_code == 0
+    assert "1 ok, 0 known deviations, 0 faults, 1 not run" in result.stdout
+    assert ["GRPO rewards not scaled", "GRPO ratio of another sampler"] == [check["name"] for check in told]
+    (batch, *_), *_ = told[0]["report"]["windows"]
+    np.testing.assert_allclose(batch["measured"], batch["expected"], atol=np.max(batch["allowed"]))
+    assert "rollout_func" in told[0]["report"]["changes"]
+    assert told[1]["report"]["reason"].startswith("use_vllm needs vLLM")

@@ -1,0 +1,202 @@
+"""What the loops of TRL's trainers refuse, in one clear error each, and what they read."""
+
+import numpy as np
+import pytest
+from transformers import LlamaForSequenceClassification
+
+from instrument.objective_bounds import expected, log_p_error, sensitivity
+from instrument.tiny import near, tiny_policy, tiny_reward
+
+pytest.importorskip("trl", reason="the loops drive TRL's trainers")
+
+PAIRS = [((3, 4), (5, 6), (7,)), ((8,), (9,), (10, 11))]
+GROUPS = [((3,), ((4, 2), (5, 6)), ((1.0,), (0.0,)))]
+
+
+def dpo(pairs=PAIRS, reference=True, **options):
+    from instrument.loops.dpo import run_dpo
+
+    model = tiny_policy(32)
+    return run_dpo(model, pairs, reference=near(model) if reference else None, micro_batch=2, **options)
+
+
+def policy_gradient(kind="grpo", groups=GROUPS, reference=None, micro_batch=2, **options):
+    from instrument.loops.grpo import Group, run_grpo
+    from instrument.loops.rloo import run_rloo
+
+    run = {"grpo": run_grpo, "rloo": run_rloo}[kind]
+    rows = [Group(*group) for group in groups]
+    return run(tiny_policy(32), rows, reference=reference, micro_batch=micro_batch, **options)
+
+
+@pytest.mark.parametrize("loss_type", ["nope", "ppo"])
+def test_an_unknown_loss_type_is_named(loss_type):
+    with pytest.raises(ValueError, match=loss_type):
+        dpo(loss_type=[loss_type])
+    with pytest.raises(ValueError, match=loss_type):
+        policy_gradient(loss_type=loss_type)
+
+
+def test_a_missing_reference_is_refused():
+    with pytest.raises(ValueError, match="reference=None"):
+        dpo(reference=False)
+
+
+@pytest.mark.parametrize("kind", ["grpo", "rloo"])
+def test_a_penalty_needs_a_reference(kind):
+    with pytest.raises(ValueError, match="reference=None"):
+        policy_gradient(kind, beta=0.1)
+
+
+def test_rloo_has_a_penalty_unless_told_otherwise():
+    with pytest.raises(ValueError, match="reference=None"):
+        policy_gradient("rloo")
+
+
+@pytest.mark.parametrize("kind", ["grpo", "rloo"])
+@pytest.mark.parametrize(
+    ("groups", "micro_batch"),
+    [
+        (GROUPS, 3),
+        ([((3,), ((4, 2),), ((1.0,),))], 1),
+        ([*GROUPS, ((7,), ((8,), (9,), (10,)), ((1.0,),) * 3)], 6),
+    ],
+)
+def test_a_group_that_does_not_divide_the_generation_is_refused(kind, groups, micro_batch):
+    with pytest.raises(ValueError, match="must divide micro_batch x steps_per_generation"):
+        policy_gradient(kind, groups, micro_batch=micro_batch, beta=0.0)
+
+
+@pytest.mark.parametrize("rewards", [((1.0,),), ((1.0,), (0.0,), (2.0,))])
+def test_rewards_of_another_number_are_refused(rewards):
+    with pytest.raises(ValueError, match=f"has 2 completions, but {len(rewards)} rewards"):
+        policy_gradient(groups=[((3,), ((4, 2), (5, 6)), rewards)])
+
+
+def test_marks_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="one mark for each token"):
+        policy_gradient(groups=[(*GROUPS[0], ((True, True), (True,)))])
+
+
+@pytest.mark.parametrize("completions", [((4, 2), (4, 2)), ((4,), ())])
+def test_a_twin_or_an_empty_completion_is_refused(completions):
+    with pytest.raises(ValueError, match="no twin, got the row"):
+        policy_gradient(groups=[((3,), completions, ((1.0,), (0.0,)))])
+
+
+@pytest.mark.parametrize("pairs", [[PAIRS[0], PAIRS[0]], [((3,), (), (4,))]])
+def test_pairs_that_cannot_be_told_apart_are_refused(pairs):
+    with pytest.raises(ValueError, match="no row twice"):
+        dpo(pairs)
+
+
+def test_a_trainer_without_rollouts_is_named_with_its_version(monkeypatch):
+    from trl import GRPOTrainer
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", lambda self, model: None)
+    with pytest.raises(LookupError, match=r"^trl \d+\.\d+.*GRPOTrainer takes no rollout_func"):
+        policy_gradient()
+
+
+def test_a_row_from_elsewhere_is_named(monkeypatch):
+    from trl import DPOTrainer
+
+    original = DPOTrainer._compute_loss
+
+    def _compute_loss(self, model, inputs, return_outputs=False):
+        return original(self, model, {**inputs, "input_ids": inputs["input_ids"].clamp(max=9)}, return_outputs)
+
+    monkeypatch.setattr(DPOTrainer, "_compute_loss", _compute_loss)
+    with pytest.raises(RuntimeError, match=r"the trainer ran the row \[8, 9, 9.*none of the 4 that were given: trl"):
+        dpo()
+
+
+def test_a_mask_of_another_length_is_refused():
+    from instrument.loops.sft import run_supervised
+
+    with pytest.raises(ValueError, match="completion_mask has rows of"):
+        run_supervised(tiny_policy(32), [[3, 4, 5]], {"completion_mask": [[1, 1]]}, micro_batch=1)
+    with pytest.raises(ValueError, match="give no row twice"):
+        run_supervised(tiny_policy(32), [[3, 4, 5]] * 2, micro_batch=1)
+
+
+def test_a_reward_model_of_another_shape_is_refused():
+    from instrument.loops.reward import run_reward
+
+    pairs = [((3, 4), (5,))]
+    config = tiny_reward(32).config
+    config.num_labels = 2
+    with pytest.raises(ValueError, match="num_labels=1"):
+        run_reward(LlamaForSequenceClassification(config), pairs, micro_batch=1)
+    with pytest.raises(ValueError, match="one margin each"):
+        run_reward(tiny_reward(32), pairs, margins=[1.0, 2.0], micro_batch=1)
+
+
+def test_an_answer_given_twice_is_refused():
+    from instrument.loops.kto import run_kto
+
+    model = tiny_policy(32)
+    with pytest.raises(ValueError, match="no row twice"):
+        run_kto(model, [((3,), (4,), True)] * 2, reference=near(model), micro_batch=2)
+
+
+def test_log_probabilities_are_those_of_the_window_not_of_the_end():
+    driven = dpo(gradient_accumulation_steps=1, num_train_epochs=2, learning_rate=0.5)
+    (first,), (second,) = driven.windows
+
+    assert np.abs(first.policy - second.policy).max() > 0.01
+    np.testing.assert_array_equal(first.reference, second.reference)
+
+
+def test_old_log_probabilities_are_those_of_the_generation():
+    driven = policy_gradient(num_iterations=2, learning_rate=0.5)
+    (first,), (second,) = driven.windows
+
+    np.testing.assert_array_equal(first.old, first.policy)
+    order = np.argsort(first.numbers), np.argsort(second.numbers)
+    np.testing.assert_allclose(second.old[order[1]], first.old[order[0]], rtol=1e-12)
+    assert np.abs(second.old - second.policy).max() > 0.001
+    assert driven.generations == [[0, 1]]
+
+
+def test_what_is_changed_from_the_defaults_is_recorded():
+    changes = policy_gradient().record.changes
+
+    assert {"optim", "max_grad_norm", "rollout_func", "reference"} <= changes.keys()
+
+
+def square(values):
+    """x^2 and x y, whose addends are themselves."""
+    weight = np.array([[values["x"][0, 0] ** 2, values["x"][0, 0] * values["y"][0, 0]]])
+    return weight, np.abs(weight)
+
+
+def test_sensitivity_adds_up_over_the_arguments():
+    values = {"x": np.array([[3.0]]), "y": np.array([[5.0]])}
+
+    moved = sensitivity(square, values, {"x": np.array([[1 / 8]]), "y": np.array([[1 / 4]])})
+    np.testing.assert_allclose(moved, [[(3 + 1 / 8) ** 2 - 9, 5 / 8 + 3 / 4]])
+    np.testing.assert_array_equal(sensitivity(square, values, {}), [[0, 0]])
+
+
+def test_what_must_be_zero_is_allowed_nothing():
+    zero = {"x": np.zeros((1, 1)), "y": np.zeros((1, 1))}
+
+    found = expected(square, zero, {}, 32, np.ones((1, 2)), np.ones((1, 2)))
+    np.testing.assert_array_equal(found.allowed, [[0, 0]])
+
+
+def test_what_rounding_hides_is_not_a_number():
+    values = {"x": np.array([[1.0]]), "y": np.array([[1.0]])}
+
+    found = expected(square, values, {"y": np.array([[1 / 4]])}, 32, np.ones((1, 2)), np.ones((1, 2)))
+    assert found.allowed[0, 0] < 1e-3
+    assert np.isnan(found.allowed[0, 1])
+
+
+def test_the_error_of_a_log_probability():
+    mask = np.array([[True, True, False]])
+
+    error = log_p_error(np.full((1, 3), 2.0), np.array([[-1.0, -3.0, -5.0]]), mask, 64)
+    size = 6 * 2 + 64 / 4 + 3 * np.log(64) + 6
+    np.testing.assert_allclose(error, [[(size + 11) / 2**24, (size + 33) / 2**24, 0]])

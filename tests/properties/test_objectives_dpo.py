@@ -1,0 +1,57 @@
+"""R7: every token of DPOTrainer weighs what its loss type says, at every optimizer step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instrument.loops.dpo import run_dpo
+from instrument.loops.scored import lora
+from instrument.objective_pairs import PairOptions, of_dpo
+from tests.properties.objectives import RATE, assert_follows, betas, few, pairs, policy_and_reference, seeds
+
+ON_SCORES = ["sigmoid", "hinge", "ipo", "robust", "exo_pair", "discopop", "sigmoid_norm"]
+OTHERS = ["nca_pair", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "sft"]
+splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 3), "gradient_accumulation_steps": st.integers(1, 3)})
+adapters = st.booleans()
+tails = st.sampled_from([1.0, 0.25])
+divergences = st.sampled_from(["reverse_kl", "forward_kl", "js_divergence", "alpha_divergence"])
+
+
+def run(drawn, losses, options, peft, seed, split):
+    model, reference = policy_and_reference(peft, seed)
+    return run_dpo(
+        model,
+        drawn,
+        reference=reference,
+        peft=lora(("q_proj", "down_proj")) if peft else None,
+        loss_type=list(losses),
+        loss_weights=list(losses.values()),
+        beta=options.beta,
+        label_smoothing=options.epsilon,
+        discopop_tau=options.tau,
+        ld_alpha=None if options.ld_alpha == 1 else options.ld_alpha,
+        f_divergence_type=options.divergence,
+        f_alpha_divergence_coef=options.alpha,
+        learning_rate=RATE,
+        **split,
+    )
+
+
+@pytest.mark.parametrize("loss_type", ON_SCORES + OTHERS)
+@few
+@given(drawn=pairs(), beta=betas, ld_alpha=tails, peft=adapters, seed=seeds, split=splits, data=st.data())
+def test_every_token_weighs_its_closed_form(loss_type, drawn, beta, ld_alpha, peft, seed, split, data):
+    divergence = data.draw(divergences) if loss_type in ON_SCORES else "reverse_kl"
+    options = PairOptions(beta, 0.25, 0.5, ld_alpha, divergence)
+
+    driven = run(drawn, {loss_type: 1.0}, options, peft, seed, split)
+    assert_follows(driven.windows, of_dpo(driven, {loss_type: 1.0}, options))
+
+
+@few
+@given(drawn=pairs(), beta=betas, seed=seeds, split=splits, names=st.permutations(ON_SCORES + OTHERS))
+def test_a_list_of_losses_weighs_their_sum(drawn, beta, seed, split, names):
+    options, losses = PairOptions(beta, 0.25, 0.5), dict(zip(names[:3], (0.75, 0.5, 0.25)))
+
+    driven = run(drawn, losses, options, False, seed, split)
+    assert_follows(driven.windows, of_dpo(driven, losses, options))
