@@ -12,7 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from .atlas.command import atlas
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+app.command()(atlas)
 
 
 def main() -> None:
@@ -40,7 +43,7 @@ def weighbridge(
 def report(
     only: Annotated[
         str | None,
-        typer.Option(help="Run one group (trainer, accelerate, leaks) or the checks with this in their name."),
+        typer.Option(help="Run one group (trainer, accelerate, leaks, trl) or the checks with this in their name."),
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write everything that was measured to this file.")
@@ -100,8 +103,12 @@ def quiet() -> None:
 def summary(outcomes: list) -> Table:
     """One line per check."""
     grid = Table("check", "loop", "expected", "measured", "off by", "status")
-    styles = {"ok": "green", "known": "yellow", "FAULT": "bold red"}
+    styles = {"ok": "green", "known": "yellow", "not run": "dim", "FAULT": "bold red"}
     for o in outcomes:
         status = f"[{styles[o.status]}]{o.status}[/]"
         grid.add_row(o.name, o.group, o.expected, o.measured, f"{o.deviation:.1e}", status)
     return grid
+
+
+if __name__ == "__main__":
+    main()
