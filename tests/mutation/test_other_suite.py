@@ -1,6 +1,7 @@
 """The suite of another project is held against the same faults, and nothing else of ours is asked of it."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -30,6 +31,9 @@ def plan_of(monkeypatch, tmp_path):
 
 
 def test_another_suite_takes_the_place_of_ours(plan_of):
+    Path("theirs").mkdir()
+    Path("more.py").touch()
+
     plan = plan_of("--suite", "theirs", "--suite", "more.py::test_f")
 
     assert (list(plan.suite), plan.effects, plan.cache) == (["theirs", "more.py::test_f"], "", False)
