@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENTS = {
+    "campaigns",
     "closed-forms",
     "contracts",
     "lint",
