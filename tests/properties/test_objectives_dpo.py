@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from instrument.loops.dpo import run_dpo
 from instrument.loops.scored import lora
 from instrument.objective_pairs import PairOptions, of_dpo
-from tests.properties.objectives import RATE, assert_follows, betas, few, pairs, policy_and_reference, seeds
+from tests.properties.objectives import RATE, assert_follows, policy_and_reference
+from tests.properties.strategies import betas, few, pairs, seeds
 
 ON_SCORES = ["sigmoid", "hinge", "ipo", "robust", "exo_pair", "discopop", "sigmoid_norm"]
 OTHERS = ["nca_pair", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "sft"]

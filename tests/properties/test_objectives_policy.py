@@ -8,7 +8,8 @@ from instrument.loops.grpo import Group, run_grpo
 from instrument.loops.rloo import run_rloo
 from instrument.loops.scored import lora
 from instrument.objective_policy import Options, of_grpo, of_rloo
-from tests.properties.objectives import RATE, assert_follows, few, policy_and_reference, rollouts, seeds
+from tests.properties.objectives import RATE, assert_follows, policy_and_reference
+from tests.properties.strategies import few, rollouts, seeds
 
 LOSS_TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vespo"]
 penalties = st.sampled_from([0.0, 0.1])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from instrument.loops.sft import run_supervised
 from instrument.objective_pairs import of_sft
 from instrument.tiny import tiny_policy
-from tests.properties.objectives import RATE, VOCABULARY, Ids, assert_follows, few, seeds
+from tests.properties.objectives import RATE, assert_follows
+from tests.properties.strategies import VOCABULARY, Ids, few, seeds
 
 
 @st.composite

@@ -10,17 +10,8 @@ from instrument.loops.scored import lora
 from instrument.objective_pairs import of_kto
 from instrument.objective_rewards import of_rewards
 from instrument.tiny import tiny_reward
-from tests.properties.objectives import (
-    RATE,
-    VOCABULARY,
-    answers,
-    assert_follows,
-    betas,
-    few,
-    pairs,
-    policy_and_reference,
-    seeds,
-)
+from tests.properties.objectives import RATE, assert_follows, policy_and_reference
+from tests.properties.strategies import VOCABULARY, answers, betas, few, pairs, seeds
 
 accumulations = st.integers(1, 3)
 

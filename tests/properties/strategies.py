@@ -1,0 +1,69 @@
+"""Draws for TRL's trainers."""
+
+import itertools
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+
+VOCABULARY = 61
+# One example is a whole training run, so that a profile's number of examples is shared by the loss types.
+few = settings(max_examples=max(2, settings.default.max_examples // 12))
+
+seeds = st.integers(0, 2**16)
+betas = st.sampled_from([0.1, 0.5, 1.0])
+lengths = st.integers(1, 3)
+
+
+class Ids:
+    """Hands out token ids, none twice, so that no two rows are alike."""
+
+    def __init__(self, seed):
+        order = np.random.default_rng(seed).permutation(np.arange(3, VOCABULARY))
+        self.left = iter(order.tolist())
+
+    def take(self, n):
+        return tuple(itertools.islice(self.left, n))
+
+
+@st.composite
+def pairs(draw):
+    """Two to five pairs: prompt, chosen, rejected."""
+    ids = Ids(draw(seeds))
+    shapes = draw(st.lists(st.tuples(lengths, lengths, lengths), min_size=2, max_size=5))
+    return [tuple(ids.take(n) for n in shape) for shape in shapes]
+
+
+@st.composite
+def answers(draw):
+    """Two to six prompts, completions, and whether each is desirable."""
+    ids = Ids(draw(seeds))
+    shapes = draw(st.lists(st.tuples(lengths, lengths, st.booleans()), min_size=2, max_size=6))
+    return [(ids.take(p), ids.take(c), good) for p, c, good in shapes]
+
+
+@st.composite
+def rollouts(draw):
+    """Groups of completions for one or two generations, and how they are split.
+
+    Returns:
+        prompts as (prompt, completions, rewards), and the arguments that split them.
+    """
+    ids = Ids(draw(seeds))
+    micro_batch, steps, size = draw(st.sampled_from([(2, 1, 2), (2, 2, 2), (1, 2, 2), (3, 1, 3), (2, 3, 3), (2, 3, 2)]))
+    per_generation = micro_batch * steps // size
+    groups = []
+    for number in range(draw(st.integers(1, 2)) * per_generation):
+        # One of a generation is truncated at most, so that a micro-batch of two still scores something.
+        ended = [number % per_generation > 0 or i > 0 or draw(st.booleans()) for i in range(size)]
+        completions = [ids.take(draw(lengths)) + (2,) * end for end in ended]
+        rewards = [draw(st.integers(-64, 64)) / 64 for _ in range(size)]
+        groups.append((ids.take(1), completions, rewards))
+    split = {
+        "micro_batch": micro_batch,
+        "steps_per_generation": steps,
+        "gradient_accumulation_steps": draw(st.integers(1, 3)),
+        "num_iterations": draw(st.integers(1, 2)),
+        "mask_truncated_completions": micro_batch > 1 and draw(st.booleans()),
+    }
+    return groups, split
