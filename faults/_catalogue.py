@@ -11,6 +11,8 @@ from ._fault import Fault
 def collect(path: Sequence[str], package: str) -> dict[str, Fault]:
     """Import every file of every folder and take its FAULT, by the name of the file.
 
+    A file whose name begins with an underscore holds what several faults share, and none itself.
+
     Args:
         path: where the package lies (its __path__).
         package: its name.
@@ -29,6 +31,8 @@ def collect(path: Sequence[str], package: str) -> dict[str, Fault]:
             continue
         files = [str(Path(place) / folder.name) for place in path]
         for file in pkgutil.iter_modules(files):
+            if file.name.startswith("_"):
+                continue
             home = f"{package}.{folder.name}.{file.name}"
             fault = getattr(import_module(home), "FAULT", None)
             if not isinstance(fault, Fault):

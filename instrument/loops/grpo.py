@@ -2,43 +2,18 @@
 
 import inspect
 import os
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 
-from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from ..objective_record import Driven
-from ..probe import EOS
-from .scored import CHANGES as COMMON
-from .scored import Ids, OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
+from .groups import CHANGES as COMMON
+from .groups import Answers, Group, run_on
+from .scored import Snapshots
 
-CHANGES = {
-    **COMMON,
-    "shuffle_dataset": "False",
-    "rollout_func": "hands over the given completions, nothing is generated",
-    "reward_funcs": "look the given rewards up",
-    "reference": "loaded by TRL from the path in the model's config, as given",
-}
-
-
-class Group(NamedTuple):
-    """The completions of one prompt.
-
-    Attributes:
-        prompt: ids.
-        completions: [i] ids; the end of sequence stands in them where they end, one without it was truncated.
-        rewards: [i][k] of each reward function; None where it gives none.
-        written: [i][t] False where a tool wrote the token; all True when left out.
-    """
-
-    prompt: Sequence[int]
-    completions: Sequence[Sequence[int]]
-    rewards: Sequence[Sequence[float | None]]
-    written: Sequence[Sequence[bool]] | None = None
+CHANGES = {**COMMON, "rollout_func": "hands over the given completions, nothing is generated"}
 
 
 def run_grpo(
@@ -67,118 +42,29 @@ def run_grpo(
         )
     # TRL says that its rollout_func is experimental.
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
-    script = scripted(groups, bool(arguments.get("mask_truncated_completions", False)))
-    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
-    size = read_size(groups, micro_batch * steps)
-    snapshots, answers = Snapshots(), Answers(groups)
     masked = any(group.written is not None for group in groups)
 
-    def rollout(prompts: list[str], trainer: Any) -> dict[str, Any]:
-        numbers = answers.next(prompts)
-        snapshots.generated(trainer.model, numbers)
-        rows = [answers.rows[number] for number in numbers]
-        given = {"prompt_ids": [list(row[0]) for row in rows], "completion_ids": [list(row[1]) for row in rows]}
-        tools = {"env_mask": [[int(mark) for mark in row[3]] for row in rows]} if masked else {}
-        return {**given, "logprobs": None, **tools}
+    def make(answers: Answers, snapshots: Snapshots, **given: Any) -> GRPOTrainer:
+        def rollout(prompts: list[str], trainer: Any) -> dict[str, Any]:
+            numbers = answers.next(prompts)
+            snapshots.generated(trainer.model, numbers)
+            rows = [answers.rows[number] for number in numbers]
+            ids = {"prompt_ids": [list(row[0]) for row in rows], "completion_ids": [list(row[1]) for row in rows]}
+            tools = {"env_mask": [[int(mark) for mark in row[3]] for row in rows]} if masked else {}
+            return {**ids, "logprobs": None, **tools}
 
-    with tempfile.TemporaryDirectory() as folder, OldNames():
-        if reference is not None or arguments.get("beta", 0.0):
-            keep_as_reference(model, reference, folder)
-        trainer = GRPOTrainer(
-            model=model,
-            args=settings(
-                GRPOConfig,
-                folder,
-                per_device_train_batch_size=micro_batch,
-                num_generations=size,
-                shuffle_dataset=False,
-                **arguments,
-            ),
-            train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
-            processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
-            reward_funcs=answers.rewards(),
-            rollout_func=rollout,
-            peft_config=peft,
-        )
-        driven = drive(trainer, script, snapshots, reference)
+        return GRPOTrainer(rollout_func=rollout, **given)
+
+    driven = run_on(
+        make,
+        GRPOConfig,
+        model,
+        groups,
+        reference=reference,
+        beta=arguments.get("beta", 0.0),
+        peft=peft,
+        micro_batch=micro_batch,
+        arguments=arguments,
+    )
     driven.record.changes.update(CHANGES)
     return driven
-
-
-class Answers:
-    """The given completions, looked up by the text of their prompts."""
-
-    def __init__(self, groups: Sequence[Group]) -> None:
-        self.rows: list[tuple[Any, Any, Any, Any]] = []
-        self.first: dict[str, int] = {}
-        for group in groups:
-            self.first[words(group.prompt)] = len(self.rows)
-            marks = group.written or [[True] * len(ids) for ids in group.completions]
-            self.rows += [(group.prompt, *row) for row in zip(group.completions, group.rewards, marks)]
-        self.numbers = {(words(p), tuple(c)): i for i, (p, c, _, _) in enumerate(self.rows)}
-
-    def next(self, prompts: list[str]) -> list[int]:
-        """Numbers of the completions of these prompts, each of which comes once per completion."""
-        seen: Counter[str] = Counter()
-        numbers = []
-        for prompt in prompts:
-            numbers.append(self.first[prompt] + seen[prompt])
-            seen[prompt] += 1
-        return numbers
-
-    def rewards(self) -> list[Callable[..., list[float | None]]]:
-        """The reward functions."""
-
-        def function(k: int) -> Callable[..., list[float | None]]:
-            def reward(prompts: list[str], completion_ids: list[list[int]], **_: Any) -> list[float | None]:
-                found = [self.numbers[prompt, tuple(ids)] for prompt, ids in zip(prompts, completion_ids)]
-                return [self.rows[number][2][k] for number in found]
-
-            reward.__name__ = f"given_{k}"
-            return reward
-
-        return [function(k) for k in range(len(self.rows[0][2]))]
-
-
-def scripted(groups: Sequence[Group], mask_truncated: bool) -> dict[Ids, tuple[int, Sequence[bool]]]:
-    """Which tokens of which row are scored, by its ids; a masked completion leaves the row of its prompt alone.
-
-    Raises:
-        ValueError: groups without a token, rows that are given twice, or rewards or marks of another number.
-    """
-    script: dict[Ids, tuple[int, Sequence[bool]]] = {}
-    number = 0
-    for group in groups:
-        written = group.written or [[True] * len(ids) for ids in group.completions]
-        if len(group.rewards) != len(group.completions) or [len(w) for w in written] != [
-            len(ids) for ids in group.completions
-        ]:
-            raise ValueError(
-                f"the prompt {list(group.prompt)} has {len(group.completions)} completions, but {len(group.rewards)} "
-                "rewards or other marks: give one list of rewards for each, and one mark for each token"
-            )
-        for ids, marks in zip(group.completions, written):
-            before = [False] * (len(group.prompt) - 1)
-            row, scored = (*group.prompt, *ids), [*before, *marks]
-            if row in script or not len(ids) or not len(group.prompt):
-                raise ValueError(f"completions need a token, a prompt before them, and no twin, got the row {row}")
-            script[row] = (number, scored)
-            if mask_truncated and ids[-1] != EOS:
-                script[tuple(group.prompt)] = (-1, before)
-            number += 1
-    return script
-
-
-def read_size(groups: Sequence[Group], generation: int) -> int:
-    """G, the completions of each group.
-
-    Raises:
-        ValueError: groups of several sizes, of fewer than two, or of a size that does not divide the generation.
-    """
-    sizes = sorted({len(group.completions) for group in groups})
-    if len(sizes) != 1 or sizes[0] < 2 or generation % sizes[0]:
-        raise ValueError(
-            f"groups hold {sizes} completions and a generation {generation}: every group needs the same number, at "
-            "least 2, and it must divide micro_batch x steps_per_generation"
-        )
-    return sizes[0]

@@ -21,6 +21,7 @@ from ..locate import locate
 from ..objective_record import Driven, Scored
 from ..probe import PAD
 from ..record import Floats, Row
+from .arguments import TRL_CHANGES, logged, of_trl
 from .data import tokenizer_of_ids
 
 Parameters = dict[str, torch.Tensor]
@@ -28,39 +29,15 @@ Ids = tuple[int, ...]
 Script = Mapping[Ids, tuple[int, Sequence[bool]]]
 
 CHANGES = {
+    **TRL_CHANGES,
     "model": "float64; TRL's fused head computes the softmax in float32 all the same",
     "optim": "sgd, so that a step can be made as large as an off-policy window needs",
-    "train_sampling_strategy": "sequential: the rows come in the given order",
-    "max_grad_norm": "0: no clipping, which would rescale every weight",
-    "lr_scheduler_type": "constant",
-    "use_cpu": "True",
-    "bf16": "False: the model keeps its own dtype",
-    "report_to": "none",
-    "save_strategy": "no",
 }
 
 
-def settings(config: Any, folder: str, **arguments: Any) -> Any:
+def settings(config: Any, folder: str, **given: Any) -> Any:
     """Arguments of a trainer: TRL's own, with CHANGES and then the given ones over them."""
-    common = {
-        "output_dir": folder,
-        "num_train_epochs": 1,
-        "optim": "sgd",
-        "learning_rate": 0.05,
-        "lr_scheduler_type": "constant",
-        "train_sampling_strategy": "sequential",
-        "max_grad_norm": 0.0,
-        "use_cpu": True,
-        "bf16": False,
-        "report_to": [],
-        "save_strategy": "no",
-        "logging_steps": 1,
-        "disable_tqdm": True,
-        "dataloader_pin_memory": False,
-        # TRL turns it on by its old name, of which newer releases of transformers warn.
-        **{name: True for name in ("activation_checkpointing",) if name in config.__dataclass_fields__},
-    }
-    return config(**{**common, **arguments})
+    return of_trl(config, folder, **{"optim": "sgd", "learning_rate": 0.05, **given})
 
 
 class OldNames(warnings.catch_warnings):  # type: ignore[type-arg]
@@ -118,7 +95,7 @@ def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) ->
     record = recorder.record
     # The gradient leaves TRL's head as float32, and is made float64 behind it.
     record.work_dtype = "float32"
-    record.logged.extend(entry["loss"] for entry in trainer.state.log_history if "loss" in entry)
+    record.logged.extend(logged(trainer))
     windows = []
     for number, window in enumerate(record.windows):
         batches = [[row for row in window.rows if row.micro_batch == k] for k in range(window.micro_batches)]

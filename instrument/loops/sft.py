@@ -10,17 +10,10 @@ from trl import SFTConfig, SFTTrainer
 
 from ..objective_record import Driven
 from . import scored
+from .arguments import TRL_CHANGES, logged, of_trl
 from .data import tokenizer_of_ids
 
-CHANGES = {
-    "train_sampling_strategy": "sequential: the rows come in the given order",
-    "shuffle_dataset": "False",
-    "max_grad_norm": "0: no clipping",
-    "use_cpu": "True",
-    "report_to": "none",
-    "save_strategy": "no",
-    "bf16": "False: the model keeps its own dtype",
-}
+CHANGES = {**TRL_CHANGES, "shuffle_dataset": "False"}
 
 
 def run_sft(model: Any, rows: Sequence[Sequence[int]], *, micro_batch: int, **arguments: Any) -> list[float]:
@@ -35,33 +28,17 @@ def run_sft(model: Any, rows: Sequence[Sequence[int]], *, micro_batch: int, **ar
     Returns:
         The loss that the trainer logged at each optimizer step.
     """
-    settings = {
-        "per_device_train_batch_size": micro_batch,
-        "num_train_epochs": 1,
-        "train_sampling_strategy": "sequential",
-        "shuffle_dataset": False,
-        "max_grad_norm": 0.0,
-        "lr_scheduler_type": "constant",
-        "use_cpu": True,
-        "report_to": [],
-        "save_strategy": "no",
-        "logging_steps": 1,
-        "disable_tqdm": True,
-        "dataloader_pin_memory": False,
-        "bf16": False,
-        # TRL turns it on by its old name, of which newer releases of transformers warn.
-        **{name: True for name in ("activation_checkpointing",) if name in SFTConfig.__dataclass_fields__},
-    }
+    settings = {"per_device_train_batch_size": micro_batch, "shuffle_dataset": False, **arguments}
     with tempfile.TemporaryDirectory() as folder:
         trainer = SFTTrainer(
             model=model,
-            args=SFTConfig(output_dir=folder, **{**settings, **arguments}),
+            args=of_trl(SFTConfig, folder, **settings),
             train_dataset=Dataset.from_list([{"input_ids": list(row)} for row in rows]),
             processing_class=tokenizer_of_ids(model.config.vocab_size),
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    return logged(trainer)
 
 
 def run_supervised(

@@ -7,18 +7,11 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
+from .arguments import CHANGES as COMMON
+from .arguments import logged, of_trainer
 from .data import Rows, padding_collator
 
-CHANGES = {
-    "train_sampling_strategy": "sequential: the rows come in the given order",
-    "max_grad_norm": "0: no clipping, which would rescale every weight",
-    "lr_scheduler_type": "constant",
-    "use_cpu": "True",
-    "report_to": "none",
-    "save_strategy": "no",
-    "logging_steps": "1: one logged loss per optimizer step, and none printed",
-    "data_collator": "pads the given rows and labels; left of it, a first token loses its label",
-}
+CHANGES = {**COMMON, "data_collator": "pads the given rows and labels; left of it, a first token loses its label"}
 
 
 def run_trainer(
@@ -50,30 +43,20 @@ def run_trainer(
     Returns:
         The loss that the Trainer logged at each optimizer step.
     """
-
     settings = {
         "per_device_train_batch_size": micro_batch,
         "gradient_accumulation_steps": accumulation,
-        "num_train_epochs": 1,
-        "train_sampling_strategy": "sequential",
-        "max_grad_norm": 0.0,
-        "lr_scheduler_type": "constant",
-        "use_cpu": True,
-        "report_to": [],
-        "save_strategy": "no",
-        "logging_steps": 1,
-        "disable_tqdm": True,
-        "dataloader_pin_memory": False,
         "remove_unused_columns": False,
+        **arguments,
     }
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
             model=model,
-            args=TrainingArguments(output_dir=folder, **{**settings, **arguments}),
+            args=of_trainer(TrainingArguments, folder, **settings),
             train_dataset=Rows(rows, labels),
             data_collator=padding_collator(padding_side, pad_to) if collator is None else collator,
             compute_loss_func=compute_loss_func,
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    return logged(trainer)

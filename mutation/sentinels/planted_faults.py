@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from faults import Fault
+from toy_fault import fault
 
 HERE = Path(__file__).parent
 
@@ -80,20 +80,6 @@ def leave_a_process_and_a_file(original):
 def vanish(original):
     del sys.modules["toy"].vanishing
     return original
-
-
-def fault(seam, patch):
-    return Fault(
-        library="toy",
-        seam=f"toy:{seam}",
-        source="https://example.org",
-        year=2026,
-        mechanism="None.",
-        effect="toy:none",
-        quantity="weights",
-        visible="toy",
-        patch=patch,
-    )
 
 
 PATCHES = {

@@ -46,13 +46,17 @@ def package(tmp_path, monkeypatch):
 def test_names_are_the_names_of_files_in_order():
     files = Path(faults.__file__).parent.glob("*/*.py")
 
-    assert list(CATALOGUE) == sorted(file.stem for file in files if file.stem != "__init__")
+    assert list(CATALOGUE) == sorted(file.stem for file in files if not file.stem.startswith("_"))
 
 
 def test_every_folder_is_walked(package):
     found = package("walked", {"b/second.py": GOOD, "a/third.py": GOOD, "c/first.py": GOOD, "_private.py": ""})
 
     assert list(found) == ["first", "second", "third"]
+
+
+def test_what_faults_share_is_no_fault(package):
+    assert ["one"] == list(package("sharing", {"a/one.py": GOOD, "a/_shared.py": "PATCH = None"}))
 
 
 def test_a_file_without_a_fault_stops_the_listing(package):

@@ -4,11 +4,12 @@ import numpy as np
 
 from closed_forms import advantages, unpaired
 from instrument.loops.dpo import run_dpo
-from instrument.loops.grpo import Group, run_grpo
+from instrument.loops.groups import Group
+from instrument.loops.grpo import run_grpo
 from instrument.loops.kto import run_kto
 from instrument.report.report import Report
 from instrument.tiny import near, tiny_policy
-from instrument.trl_checks import ANSWERS, PAIRS, VOCABULARY
+from instrument.trl_rows import ANSWERS, PAIRS, VOCABULARY
 
 GROUPS = [
     Group((3,), [(4, 5, 2), (6, 7, 8, 9)], [[1.0], [0.0]]),

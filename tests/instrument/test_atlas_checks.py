@@ -5,7 +5,7 @@ import torch
 
 from faults import CATALOGUE, planted
 from instrument.atlas.build import Subject
-from instrument.atlas.cell import DEVIATES, NOT_APPLICABLE, OK
+from instrument.atlas.cell import DEVIATES, NO_READING, NOT_APPLICABLE, OK
 from instrument.atlas.checkpointing import same_gradient
 from instrument.atlas.checks import all_checks
 from instrument.atlas.weights import accumulated, explained
@@ -112,6 +112,37 @@ def test_a_gradient_that_checkpointing_changes_is_measured():
     assert DEVIATES == cell.status
     assert pytest.approx(0.25) == cell.figure
     assert "model.norm.weight" in cell.said
+
+
+def test_what_rounding_moves_shrinks_in_float64():
+    cell = same_gradient(Subject("doge").fresh(), reentrant=True)
+
+    assert OK == cell.status
+    assert 0 < cell.figure < 1e-3
+    assert "in float64" in cell.said
+
+
+@pytest.mark.parametrize("share", [1e-6, 1e-4])
+def test_a_small_change_is_not_taken_for_rounding(share):
+    model = Subject("llama").fresh()
+
+    def enable(_):
+        model.model.norm.weight.register_hook(lambda gradient: (1 + share) * gradient)
+
+    model.activation_checkpointing_enable = enable
+
+    assert DEVIATES == same_gradient(model, reentrant=False).status
+
+
+def test_a_model_that_cannot_be_float64_is_not_judged():
+    cell = same_gradient(Subject("inkling2_text").fresh(), reentrant=True)
+
+    assert NO_READING == cell.status
+    assert "does not run in float64" in cell.said
+
+
+def test_equal_gradients_need_no_float64():
+    assert "equal to the last bit" in same_gradient(Subject("llama").fresh(), reentrant=True).said
 
 
 def test_the_kind_of_checkpointing_is_the_one_that_was_asked_for():

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from trl import RLOOTrainer
 from typer.testing import CliRunner
 
 from instrument import checks, trl_checks
@@ -12,7 +13,6 @@ from instrument.cli import app
 from instrument.objective_record import Compared, NotRun, ObjectiveRun
 from instrument.objective_verdict import judge_objective, miss
 
-pytest.importorskip("trl", reason="the checks drive TRL's trainers")
 KNOWN = (
     "SFT dft, label smoothing",
     "DPO sigmoid, short micro-batch",
@@ -82,8 +82,6 @@ def test_a_check_fails_when_the_trainer_is_wrong(name, seam, change, monkeypatch
 
 
 def test_a_seam_that_moved_is_not_run_and_names_it(monkeypatch):
-    from trl import RLOOTrainer
-
     monkeypatch.delattr(RLOOTrainer, "_generate_single_turn")
     found = outcome("RLOO")
 

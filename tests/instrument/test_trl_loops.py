@@ -3,27 +3,28 @@
 import numpy as np
 import pytest
 from transformers import LlamaForSequenceClassification
+from trl import DPOTrainer, GRPOTrainer
 
+from instrument.loops.dpo import run_dpo
+from instrument.loops.groups import Group
+from instrument.loops.grpo import run_grpo
+from instrument.loops.kto import run_kto
+from instrument.loops.reward import run_reward
+from instrument.loops.rloo import run_rloo
+from instrument.loops.sft import run_supervised
 from instrument.objective_bounds import expected, log_p_error, sensitivity
 from instrument.tiny import near, tiny_policy, tiny_reward
-
-pytest.importorskip("trl", reason="the loops drive TRL's trainers")
 
 PAIRS = [((3, 4), (5, 6), (7,)), ((8,), (9,), (10, 11))]
 GROUPS = [((3,), ((4, 2), (5, 6)), ((1.0,), (0.0,)))]
 
 
 def dpo(pairs=PAIRS, reference=True, **options):
-    from instrument.loops.dpo import run_dpo
-
     model = tiny_policy(32)
     return run_dpo(model, pairs, reference=near(model) if reference else None, micro_batch=2, **options)
 
 
 def policy_gradient(kind="grpo", groups=GROUPS, reference=None, micro_batch=2, **options):
-    from instrument.loops.grpo import Group, run_grpo
-    from instrument.loops.rloo import run_rloo
-
     run = {"grpo": run_grpo, "rloo": run_rloo}[kind]
     rows = [Group(*group) for group in groups]
     return run(tiny_policy(32), rows, reference=reference, micro_batch=micro_batch, **options)
@@ -91,16 +92,12 @@ def test_pairs_that_cannot_be_told_apart_are_refused(pairs):
 
 
 def test_a_trainer_without_rollouts_is_named_with_its_version(monkeypatch):
-    from trl import GRPOTrainer
-
     monkeypatch.setattr(GRPOTrainer, "__init__", lambda self, model: None)
     with pytest.raises(LookupError, match=r"^trl \d+\.\d+.*GRPOTrainer takes no rollout_func"):
         policy_gradient()
 
 
 def test_a_row_from_elsewhere_is_named(monkeypatch):
-    from trl import DPOTrainer
-
     original = DPOTrainer._compute_loss
 
     def _compute_loss(self, model, inputs, return_outputs=False):
@@ -112,8 +109,6 @@ def test_a_row_from_elsewhere_is_named(monkeypatch):
 
 
 def test_a_mask_of_another_length_is_refused():
-    from instrument.loops.sft import run_supervised
-
     with pytest.raises(ValueError, match="completion_mask has rows of"):
         run_supervised(tiny_policy(32), [[3, 4, 5]], {"completion_mask": [[1, 1]]}, micro_batch=1)
     with pytest.raises(ValueError, match="give no row twice"):
@@ -121,8 +116,6 @@ def test_a_mask_of_another_length_is_refused():
 
 
 def test_a_reward_model_of_another_shape_is_refused():
-    from instrument.loops.reward import run_reward
-
     pairs = [((3, 4), (5,))]
     config = tiny_reward(32).config
     config.num_labels = 2
@@ -133,8 +126,6 @@ def test_a_reward_model_of_another_shape_is_refused():
 
 
 def test_an_answer_given_twice_is_refused():
-    from instrument.loops.kto import run_kto
-
     model = tiny_policy(32)
     with pytest.raises(ValueError, match="no row twice"):
         run_kto(model, [((3,), (4,), True)] * 2, reference=near(model), micro_batch=2)

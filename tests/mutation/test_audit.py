@@ -53,5 +53,8 @@ def test_a_test_that_meets_the_fault_all_the_same_makes_the_run_void(cell):
 
 
 @pytest.mark.parametrize("cell", [Cell("pass"), Cell("skipped"), Cell("pass", hits={"m:other": 1})])
-def test_a_test_that_does_not_is_fine(cell):
-    refuse_reached("wrong", "m:f", {"t": cell})
+def test_one_test_that_met_it_stands_out_among_those_that_did_not(cell):
+    refuse_reached("wrong", "m:f", {"s": cell, "t": cell})
+
+    with pytest.raises(RuntimeError, match=r"^u was taken not to enter m:f"):
+        refuse_reached("wrong", "m:f", {"s": cell, "t": cell, "u": Cell("pass", hits={"m:f": 1})})

@@ -82,7 +82,7 @@ def undisturbed(tmp_path_factory):
     return folder
 
 
-def kill_and_resume(folder, undisturbed, draw):
+def assert_the_same_after_a_kill(folder, undisturbed, draw):
     """Kill a campaign when its journal has a random number of lines, and a random moment later."""
     lines, pause = draw.randrange(1, len(lines_of(undisturbed))), draw.uniform(0, 0.3)
     process = start(folder, "matrix")
@@ -108,7 +108,7 @@ def test_a_killed_campaign_goes_on_to_the_same_verdicts(undisturbed, tmp_path, t
     seed = random.randrange(2**32)
     print("seed", seed)
 
-    kill_and_resume(lay_out(tmp_path), undisturbed, random.Random(seed))
+    assert_the_same_after_a_kill(lay_out(tmp_path), undisturbed, random.Random(seed))
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_twenty_killed_campaigns_go_on_to_the_same_verdicts(undisturbed, tmp_pat
     seed = random.randrange(2**32)
     print("seed", seed)
 
-    kill_and_resume(lay_out(tmp_path), undisturbed, random.Random(seed))
+    assert_the_same_after_a_kill(lay_out(tmp_path), undisturbed, random.Random(seed))
 
 
 def test_a_campaign_without_room_on_the_disk_goes_on_to_the_same_verdicts(undisturbed, tmp_path):

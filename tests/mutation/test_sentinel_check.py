@@ -22,9 +22,14 @@ def judged(tmp_path):
 
 
 @pytest.mark.spawn
-def test_all_sentinels_are_judged_as_known():
+def test_all_sentinels_are_judged_as_known(monkeypatch):
+    compared, compare = [], sentinel_check.compare
+    monkeypatch.setattr(sentinel_check, "compare", lambda *given: compared.append(given[1]) or compare(*given))
+
     with sentinel_check.sentinels_beside():
         pass
+
+    assert [sentinel_check.WARM, sentinel_check.COLD] == compared
 
 
 @pytest.mark.spawn
@@ -42,8 +47,12 @@ def test_another_status_or_none_makes_the_run_void(judged, found):
         sentinel_check.compare(judged(found), {"wrong": "killed"})
 
 
-def test_the_known_statuses_are_accepted(judged):
-    sentinel_check.compare(judged({"wrong": "killed"}), {"wrong": "killed"})
+def test_only_the_known_statuses_are_accepted(judged):
+    folder = judged({"wrong": "killed", "harmless": "survived"})
+    sentinel_check.compare(folder, {"wrong": "killed", "harmless": "survived"})
+
+    with pytest.raises(RuntimeError, match=r"void: harmless is survived, not killed$"):
+        sentinel_check.compare(folder, {"wrong": "killed", "harmless": "killed"})
 
 
 def test_no_summary_makes_the_run_void(tmp_path):

@@ -143,6 +143,7 @@ def test_nothing_is_written_beside_the_output_folder(project):
         "test_effects.py",
         "test_toy.py",
         "toy.py",
+        "toy_fault.py",
     } == kept
     assert {"cells.jsonl", "journal.jsonl", "parent.log", "summary.json"} == {
         file.name for file in (project / "out").iterdir()

@@ -18,7 +18,11 @@ def ending(canary, outcome):
 
 
 def test_a_run_with_both_canaries_as_meant_is_not_void():
-    refuse_void([LIVES, DIES, mutant(1), mutant(2, Outcome.TIMEOUT), mutant(3, Outcome.SURVIVED, "b")])
+    sound = [LIVES, DIES, mutant(1), mutant(2, Outcome.TIMEOUT), mutant(3, Outcome.SURVIVED, "b")]
+    refuse_void(sound)
+
+    with pytest.raises(RuntimeError):
+        refuse_void([DIES, *sound[2:]])
 
 
 @pytest.mark.parametrize(

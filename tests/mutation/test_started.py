@@ -88,8 +88,8 @@ def test_torchrun_has_the_fault_in_every_rank(project):
 
 
 @pytest.mark.slow
-def test_launchers_are_reached_killed_and_counted(project, monkeypatch):
-    monkeypatch.setenv("RANKS", "1")
+def test_launchers_are_reached_killed_and_counted(tmp_path):
+    project = lay_out(tmp_path, "started", "launched")
 
     campaign(project, "matrix", "in_rank")
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import logsigmoid
 
-from closed_forms import dpo, policy, policy_tokens, preference, reference_free
+from closed_forms import dpo, policy, policy_tokens, reference_free
 from tests.closed_forms.tokens import draw_advantages, draw_log_p, draw_mask, row_numbers, seeds, widths
 from tests.objectives.autograd import assert_gradient, negative_gradient
+from tests.objectives.pair_forms import cpo_weights
 
 betas = st.sampled_from([0.125, 0.5, 2])
 pairs_drawn = st.integers(1, 4)
@@ -48,12 +49,7 @@ def test_cpo_with_likelihood_of_the_chosen(loss_type, seed, pairs, beta, alpha):
     lengths = [mask.sum(1) if loss_type in MEANS else 1 for mask in (mask_c, mask_r)]
     sums = [(logp * mask).sum(1) for logp, mask in ((logp_c, mask_c), (logp_r, mask_r))]
     (x, slope_x), (y, slope_y) = (reference_free.alphapo_score(s / n, alpha) for s, n in zip(sums, lengths))
-    w_x, w_y = {
-        "sigmoid": lambda: preference.smoothed_sigmoid(x, y, beta, 0.25),
-        "simpo": lambda: reference_free.simpo(x, y, beta, 0.5, 0.25),
-        "hinge": lambda: preference.hinge(x, y, beta),
-        "ipo": lambda: preference.ipo(x, y, beta),
-    }[loss_type]()
+    w_x, w_y = cpo_weights(loss_type, x, y, beta)
     chosen = mask_c * (w_x * slope_x / lengths[0])[:, None] + 0.75 * dpo.sft(mask_c)
     rejected = mask_r * (w_y * slope_y / lengths[1])[:, None]
 

@@ -9,11 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms import distillation, policy, policy_tokens, preference, reference_free
+from closed_forms import distillation, policy, policy_tokens, reference_free
 from tests.closed_forms.tokens import draw_log_p, draw_mask, row_numbers, seeds, widths
 from tests.objectives.autograd import assert_gradient, negative_gradient
+from tests.objectives.pair_forms import cpo_weights
 from tests.objectives.policy_forms import Drawn
-from tests.objectives.trl_trainers import build_experimental, leaf, script, weights
+from tests.objectives.trl_trainers import build_experimental, completions, leaf, script, weights
 
 betas = st.sampled_from([0.125, 0.5, 2])
 
@@ -49,12 +50,7 @@ def test_cpo(cpo, loss_type, seed, pairs, beta, alpha):
 
     gradients = negative_gradient(lambda c, r: cpo.cpo_loss(c, r)[0].mean(), chosen, rejected)
     (x, slope_x), (y, slope_y) = (reference_free.alphapo_score(side, alpha) for side in (chosen, rejected))
-    w_x, w_y = {
-        "sigmoid": lambda: preference.smoothed_sigmoid(x, y, beta, 0.25),
-        "simpo": lambda: reference_free.simpo(x, y, beta, 0.5, 0.25),
-        "hinge": lambda: preference.hinge(x, y, beta),
-        "ipo": lambda: preference.ipo(x, y, beta),
-    }[loss_type]()
+    w_x, w_y = cpo_weights(loss_type, x, y, beta)
     for gradient, weight in zip(gradients, (w_x * slope_x, w_y * slope_y)):
         assert_gradient(gradient, weight, argument=4 * beta * np.e, addend=(8 + beta + 8 * np.e) * np.e)
 
@@ -75,19 +71,10 @@ def test_gmpo(gmpo, seed, rows, width, accumulation):
     drawn = Drawn(seed, rows, width)
     gmpo.epsilon_low, gmpo.epsilon_high, gmpo.beta = 0.3, 0.4, 0.0
     gmpo.current_gradient_accumulation_steps, gmpo.top_entropy_quantile = accumulation, 1.0
-    table, ones = leaf(drawn.logp), torch.ones((rows, width), dtype=torch.long)
+    table = leaf(drawn.logp)
     script(gmpo.model, table)
-    inputs = {
-        "prompt_ids": 3 * ones[:, :1],
-        "prompt_mask": ones[:, :1],
-        "completion_ids": 4 * ones,
-        "completion_mask": ones,
-        "tool_mask": torch.tensor(drawn.mask).long(),
-        "advantages": torch.tensor(drawn.advantage),
-        "old_per_token_logps": torch.tensor(drawn.old),
-    }
 
-    found = weights(gmpo, inputs, table)
+    found = weights(gmpo, completions(drawn), table)
     factor = policy.geometric(drawn.logp - drawn.old, drawn.advantage, drawn.mask, 0.3, 0.4)
     assert_gradient(found, policy_tokens.by_batch(drawn.mask, accumulation) * factor, argument=1, addend=2 * np.e)
 

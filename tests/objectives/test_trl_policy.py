@@ -10,7 +10,7 @@ from closed_forms import policy, policy_masks, policy_tokens
 from tests.closed_forms.tokens import row_numbers, seeds, widths
 from tests.objectives.autograd import assert_gradient
 from tests.objectives.policy_forms import COUNTS, LOSS_TYPES, Drawn, bounds, kl_term, policy_term, share
-from tests.objectives.trl_trainers import build, leaf, script, weights
+from tests.objectives.trl_trainers import build, completions, leaf, script, weights
 
 levels = st.sampled_from(["token", "sequence"])
 every_loss_type = pytest.mark.parametrize("loss_type", LOSS_TYPES)
@@ -27,22 +27,6 @@ def grpo(tmp_path_factory):
 @pytest.fixture(scope="module")
 def rloo(tmp_path_factory):
     return build("rloo", tmp_path_factory.mktemp("rloo"), num_generations=2, per_device_train_batch_size=2, beta=0.0)
-
-
-def completions(drawn):
-    """What generation hands to the loss: padding stays in, and the mask is the tools'."""
-    ones = torch.ones(drawn.mask.shape, dtype=torch.long)
-    return {
-        "prompt_ids": 3 * ones[:, :1],
-        "prompt_mask": ones[:, :1],
-        "completion_ids": 4 * ones,
-        "completion_mask": ones,
-        "tool_mask": torch.tensor(drawn.mask).long(),
-        "advantages": torch.tensor(drawn.advantage),
-        "old_per_token_logps": torch.tensor(drawn.old),
-        "ref_per_token_logps": torch.tensor(drawn.reference),
-        "num_items_in_batch": torch.tensor(COUNTS[1]),
-    }
 
 
 def measured(

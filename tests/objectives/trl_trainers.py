@@ -24,6 +24,7 @@ from trl import (
 from trl.trainer.utils import FusedCausalLMOutput
 
 from instrument.loops.data import tokenizer_of_ids
+from tests.objectives.policy_forms import COUNTS
 
 VOCABULARY = 32
 SETTINGS = {"use_cpu": True, "bf16": False, "report_to": [], "disable_tqdm": True, "save_strategy": "no"}
@@ -155,3 +156,19 @@ def weights(trainer, inputs, table):
     finally:
         torch.set_default_dtype(torch.float32)
     return -torch.autograd.grad(loss, table)[0].numpy()
+
+
+def completions(drawn):
+    """What generation hands to the loss: padding stays in, and the mask is the tools'."""
+    ones = torch.ones(drawn.mask.shape, dtype=torch.long)
+    return {
+        "prompt_ids": 3 * ones[:, :1],
+        "prompt_mask": ones[:, :1],
+        "completion_ids": 4 * ones,
+        "completion_mask": ones,
+        "tool_mask": torch.tensor(drawn.mask).long(),
+        "advantages": torch.tensor(drawn.advantage),
+        "old_per_token_logps": torch.tensor(drawn.old),
+        "ref_per_token_logps": torch.tensor(drawn.reference),
+        "num_items_in_batch": torch.tensor(COUNTS[1]),
+    }

@@ -6,7 +6,7 @@ import numpy as np
 
 from instrument.objective_verdict import miss
 from instrument.tiny import near, tiny_policy
-from instrument.trl_checks import compared
+from instrument.trl_runs import compared
 from tests.properties.strategies import VOCABULARY
 
 RATE = 0.03

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instrument.loops.grpo import Group, run_grpo
+from instrument.loops.groups import Group
+from instrument.loops.grpo import run_grpo
 from instrument.loops.rloo import run_rloo
 from instrument.loops.scored import lora
 from instrument.objective_policy import Options, of_grpo, of_rloo

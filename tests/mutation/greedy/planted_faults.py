@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import time
 
-from faults import Fault
+from toy_fault import fault
 
 
 def hold():
@@ -47,17 +47,4 @@ def fill(original):
 
 
 PATCHES = {"hoard": hoard, "hoard_elsewhere": hoard_elsewhere, "chatter": chatter, "fill": fill}
-FAULTS = {
-    name: Fault(
-        library="toy",
-        seam=f"toy:{name}",
-        source="https://example.org",
-        year=2026,
-        mechanism="None.",
-        effect="toy:none",
-        quantity="weights",
-        visible="toy",
-        patch=patch,
-    )
-    for name, patch in PATCHES.items()
-}
+FAULTS = {name: fault(name, patch) for name, patch in PATCHES.items()}

@@ -1,7 +1,6 @@
 """Tests that call the library in a process that they start, and nowhere else."""
 
 import multiprocessing
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,18 +36,3 @@ def test_process_that_finds_an_old_release(tmp_path):
     (tmp_path / "toy.py").touch()
 
     assert printed("-c", "import toy", folder=tmp_path) == ""
-
-
-@pytest.mark.skipif("RANKS" not in os.environ, reason="starts torch three times")
-@pytest.mark.parametrize(
-    ("launcher", "sums"),
-    [
-        ("torch.distributed.run --standalone --nproc_per_node=2", ["3", "3"]),
-        ("accelerate.commands.launch --cpu --num_machines=1 --num_processes=1 --mixed_precision=no", ["1"]),
-    ],
-    ids=["torchrun", "accelerate"],
-)
-def test_ranks(launcher, sums, tmp_path):
-    printed("-m", *launcher.split(), "ranks.py", str(tmp_path))
-
-    assert [rank.read_text() for rank in sorted(tmp_path.iterdir())] == sums

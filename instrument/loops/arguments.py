@@ -1,0 +1,44 @@
+"""What every loop over a trainer changes from its defaults, and what it reads from its log."""
+
+from typing import Any
+
+CHANGES = {
+    "train_sampling_strategy": "sequential: the rows come in the given order",
+    "max_grad_norm": "0: no clipping, which would rescale every weight",
+    "lr_scheduler_type": "constant",
+    "use_cpu": "True",
+    "report_to": "none",
+    "save_strategy": "no",
+    "logging_steps": "1: one logged loss per optimizer step, and none printed",
+}
+TRL_CHANGES = {**CHANGES, "bf16": "False: the model keeps its own dtype"}
+
+
+def of_trainer(config: Any, folder: str, **given: Any) -> Any:
+    """Arguments of a trainer for one epoch: its own defaults, with CHANGES and then the given ones over them."""
+    common = {
+        "output_dir": folder,
+        "num_train_epochs": 1,
+        "train_sampling_strategy": "sequential",
+        "max_grad_norm": 0.0,
+        "lr_scheduler_type": "constant",
+        "use_cpu": True,
+        "report_to": [],
+        "save_strategy": "no",
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        "dataloader_pin_memory": False,
+    }
+    return config(**{**common, **given})
+
+
+def of_trl(config: Any, folder: str, **given: Any) -> Any:
+    """As ``of_trainer``, for a trainer of TRL, which asks for bfloat16 and for checkpointing by itself."""
+    # By its old name, of which newer releases of transformers warn.
+    checkpointing = {name: True for name in ("activation_checkpointing",) if name in config.__dataclass_fields__}
+    return of_trainer(config, folder, **{"bf16": False, **checkpointing, **given})
+
+
+def logged(trainer: Any) -> list[float]:
+    """The loss that a trainer has logged at each optimizer step."""
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
