@@ -38,6 +38,9 @@ Out = Annotated[Path, typer.Option(help="Folder for cells.jsonl and summary.json
 Workers = Annotated[int, typer.Option(min=1, help="Children at a time.")]
 
 
+EXCEPTIONS = Path(__file__).with_name("equivalents.toml")
+
+
 class Mode(StrEnum):
     """How much of the matrix of faults and tests is run."""
 
@@ -81,44 +84,45 @@ def planted(
 
     Where every fault meets every test that enters its seam, each test must also notice one.
     """
-    names = fault or list(CATALOGUE)
+    faults = {name: known(name) for name in fault or CATALOGUE}
     for path in suite or []:
         if not Path(path.partition("::")[0]).exists():
             raise typer.BadParameter(f"--suite {path}: there is no such file or folder")
     if executor is Executor.DASK:
         if shard or resume:
             raise typer.BadParameter("--executor dask parts the campaign itself: leave --shard and --resume out")
-        options = [part for name in names for part in ("--fault", name)] + [f"--mode={mode}", f"--memory={memory}"]
+        options = [part for name in faults for part in ("--fault", name)] + [f"--mode={mode}", f"--memory={memory}"]
         options += [f"--audit={audit}", f"--verify={verify}", *(["--cold"] if cold else [])]
         options += [*([] if cache else ["--no-cache"]), *(f"--suite={path}" for path in suite or [])]
-        across(options, len(names), out, scheduler, workers)
+        across(options, len(faults), out, scheduler, workers)
         report(out)
     if scheduler:
         raise typer.BadParameter("--scheduler is where --executor dask runs a campaign: give both, or none")
     try:
         part = read_shard(shard) if shard else None
-        mine = faults_of(names, part) if part else names
+        mine = faults_of(list(faults), part) if part else list(faults)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    expectations = Expectations({}, {}) if suite else declared()
-    verdicts, screen = carry_out(
-        Campaign.try_all,
-        show_line,
-        mine,
-        mode,
-        workers,
+    plan = Plan(
+        {name: faults[name] for name in mine},
         out,
-        cache and not (cold or suite),
-        resume,
-        verify,
-        cold=cold,
-        memory=memory,
+        suite=suite or Plan.suite,
+        effects="" if suite else Plan.effects,
+        equivalent=equivalents(),
         sentinels=True,
+        first_kill=mode is Mode.FIRST,
+        workers=workers,
+        memory=memory,
+        cache=cache and not (cold or suite),
+        cold=cold,
+        resume=resume,
+        share=verify,
         audit=audit,
         shard=part,
-        asked=names,
-        **({"suite": suite, "effects": ""} if suite else {}),
+        asked=list(faults),
     )
+    expectations = Expectations({}, {}) if suite else declared()
+    verdicts, screen = carry_out(Campaign.try_all, show_line, plan)
     told = exported(out, expectations)
     show_summary(screen.console, verdicts, [entry["name"] for entry in told["faults"] if entry["reason"]])
     show_matrix(screen.console, told, out)
@@ -169,7 +173,14 @@ def prove(
     out: Annotated[Path | None, typer.Option(help="Folder, planted/NAME when left out.")] = None,
 ) -> None:
     """Show which tests notice one fault, and that its closed form is measured; exit 1 unless both hold."""
-    (verdict,), _ = carry_out(Campaign.try_one, show_story, [name], mode, workers, out or Path("planted", name))
+    plan = Plan(
+        {name: known(name)},
+        out or Path("planted", name),
+        equivalent=equivalents(),
+        first_kill=mode is Mode.FIRST,
+        workers=workers,
+    )
+    (verdict,), _ = carry_out(Campaign.try_one, show_story, plan)
     raise typer.Exit(0 if verdict.accepted() else 1)
 
 
@@ -230,10 +241,18 @@ def across(options: list[str], faults: int, out: Path, scheduler: str | None, wo
         raise typer.Exit(1) from error
 
 
+def equivalents() -> dict[str, str]:
+    """The faults that nobody can notice; an entry that is not understood ends the command."""
+    try:
+        return read_equivalents(EXCEPTIONS, CATALOGUE)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 def declared() -> Expectations:
     """What the catalogue's campaigns may pass with; an entry that is not understood ends the command."""
     try:
-        return read_expectations(Path(__file__).with_name("equivalents.toml"), CATALOGUE)
+        return read_expectations(EXCEPTIONS, CATALOGUE)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -255,37 +274,17 @@ def known(name: str) -> Fault:
 
 
 def carry_out(
-    how: Callable[[Campaign], list[Verdict]],
-    show: Callable[[Console, Verdict], None],
-    names: list[str],
-    mode: Mode,
-    workers: int,
-    out: Path,
-    cache: bool = False,
-    resume: bool = False,
-    share: float = 0.05,
-    **wishes: Any,
+    how: Callable[[Campaign], list[Verdict]], show: Callable[[Console, Verdict], None], plan: Plan
 ) -> tuple[list[Verdict], Screen]:
-    """Run a campaign over faults of the catalogue; a void or interrupted one ends the command with its reason."""
-    faults = {name: known(name) for name in names}
-    declared = read_equivalents(Path(__file__).with_name("equivalents.toml"), CATALOGUE)
-    plan = Plan(
-        faults,
-        out,
-        equivalent=declared,
-        first_kill=mode is Mode.FIRST,
-        workers=workers,
-        cache=cache,
-        resume=resume,
-        share=share,
-        **wishes,
-    )
+    """Run a campaign; a void or interrupted one ends the command with its reason."""
     screen = Screen(show)
     try:
         return run(plan, screen, how), screen
     except RuntimeError as error:
         screen.console.print(f"void: {error}", style="red", markup=False, soft_wrap=True)
-        screen.console.print(f"what was printed meanwhile is in {out / 'parent.log'}", markup=False, soft_wrap=True)
+        screen.console.print(
+            f"what was printed meanwhile is in {plan.out / 'parent.log'}", markup=False, soft_wrap=True
+        )
         raise typer.Exit(1) from error
     except OSError as error:
         screen.console.print(f"stopped: {error}", style="red", markup=False, soft_wrap=True)

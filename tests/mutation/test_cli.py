@@ -12,6 +12,7 @@ from mutation.cli import app
         ["prove", "mean_of_micro_batch_mean"],
         ["why", "mean_of_micro_batch_mean"],
         ["planted", "--fault", "mean_of_micro_batch_mean"],
+        ["planted", "--executor", "dask", "--fault", "mean_of_micro_batch_mean"],
     ],
 )
 def test_an_unknown_fault_is_answered_with_the_nearest_names(arguments):

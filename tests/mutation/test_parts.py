@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -85,6 +86,34 @@ def test_a_part_that_is_void_makes_the_whole_void(project):
     with pytest.raises(RuntimeError, match=r"shard ./2 came to no end"):
         spread_out([sys.executable, "campaign.py", "first", *FAULTS], 6, project / "out", None, 2, lambda line: None)
     assert not (project / "out" / "summary.json").exists()
+
+
+def test_the_command_hands_its_options_to_every_part(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "test_it.py").write_text(
+        """
+import torch
+
+def test_gradients_are_taken_off():
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([weight])
+    weight.sum().backward()
+    optimizer.zero_grad()
+    assert weight.grad is None
+"""
+    )
+    faults = ["--fault", "zero_grad_left_out", "--fault", "upstream_ignored"]
+    command = [sys.executable, "-m", "mutation", "planted", "--executor", "dask", "--suite", "theirs", *faults]
+
+    done = subprocess.run([*command, "--no-cache"], capture_output=True, text=True, timeout=300)
+
+    assert done.returncode == 1, done.stderr
+    assert {
+        "zero_grad_left_out": ("killed", "not asked"),
+        "upstream_ignored": ("not reached", "not asked"),
+    } == statuses(tmp_path / "planted")
+    assert (tmp_path / "planted" / "matrix.html").exists()
 
 
 def descendants(pid, generations=3):

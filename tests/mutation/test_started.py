@@ -66,8 +66,6 @@ def test_calls_are_booked_on_the_test_that_started_the_process(project):
         "test_subprocess": {},
         "test_process_that_exits_at_once": {"toy:before_exit": 1},
         "test_process_that_finds_an_old_release": {},
-        "test_ranks[torchrun]": {},
-        "test_ranks[accelerate]": {},
     }
 
 
