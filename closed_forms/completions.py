@@ -39,6 +39,14 @@ def by_window_of_groups(masks: Rows, group_advantage: Sequence[ArrayLike]) -> li
     return by_window(masks, group_advantage)
 
 
+def by_window_of_neighbours(masks: Rows, neighbours_advantage: Sequence[ArrayLike]) -> list[Float]:
+    """As ``by_window``, the groups cut from completions in another order: the first of all prompts, then the second.
+
+    Source: https://github.com/StarsfieldAI/R1-V/issues/67
+    """
+    return by_window(masks, neighbours_advantage)
+
+
 def by_micro_batches(masks: Rows, advantage: Sequence[ArrayLike]) -> list[Float]:
     """As ``by_window``, but each micro-batch is averaged by itself: w = m A / (N_m K).
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from . import live_record, locate, probe, probe_record
+from . import label_record, live_record, locate, probe, probe_record
 from .record import Floats
 from .report.report import Report
 
@@ -74,7 +74,8 @@ class watch:  # read as a verb: `with watch(model):`
         print(report)
 
     Args:
-        model: a causal model of transformers, a PEFT wrapper of one, or any module with the two arguments below.
+        model: of transformers, or a PEFT wrapper of one: a causal model, a classifier of rows or tokens, a masked
+            language model, a multiple choice, an encoder-decoder; or any module with the two arguments below.
         read_point: the module whose output feeds the head, or its name.
         head: from hidden states to logits: a module, its name, or a function.
 
@@ -84,7 +85,11 @@ class watch:  # read as a verb: `with watch(model):`
     """
 
     def __init__(self, model: nn.Module, *, read_point: nn.Module | str | None = None, head: Any = None) -> None:
-        self._recorder = live_record.LiveRecorder(locate.locate(model, read_point, head))
+        self._recorder: label_record.LabelRecorder | live_record.LiveRecorder
+        if read_point is None and head is None and label_record.scores_labels_in_place(model):
+            self._recorder = label_record.LabelRecorder(model)
+        else:
+            self._recorder = live_record.LiveRecorder(locate.locate(model, read_point, head))
 
     def __enter__(self) -> Report:
         self._recorder.capture.__enter__()

@@ -65,6 +65,8 @@ class Capture:
         close: close(window) is called right before the optimizer step that ends the window, and once at the end for
             what no step followed. The parameters are still those of the window's forwards. The window and all that
             `take` returned for it are let go afterwards.
+        find: from what the read point returned to the tensor at which the gradient is read.
+        describe: describe(arguments, tensor, number, where) notes what a forward was about.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class Capture:
         where: str,
         take: Callable[[Forward, Any, Tensor], Any],
         close: Callable[[CapturedWindow], None],
+        find: Callable[[Any], Tensor] = hidden_states,
+        describe: Callable[[dict[str, Any], Tensor, int, str], Forward] = describe,
     ) -> None:
         refuse_frozen(model, where)
         self.windows = 0
@@ -81,6 +85,7 @@ class Capture:
         self.backwards = 0
         self._model, self._read_point, self._where = model, read_point, where
         self._take, self._close = take, close
+        self._find, self._describe = find, describe
         self._open = CapturedWindow()
         self._batch: dict[str, Any] = {}
         self._backward_open = False
@@ -152,8 +157,8 @@ class Capture:
         if self.forwards and token_ids(batch) is None and inside_backward():
             # Checkpointing of a block around the read point runs it again in backward; the first run was noted.
             return
-        hidden = hidden_states(output)
-        forward = describe(batch, hidden, self.forwards, self._where)
+        hidden = self._find(output)
+        forward = self._describe(batch, hidden, self.forwards, self._where)
         if not self._open.arrivals:
             # Once per window: a walk over the modules costs more than all else that is done here.
             self._parameters = list(self._model.parameters())

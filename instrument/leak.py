@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from .leak_forward import search_changes
 from .leak_loss import Loss
 from .leak_passes import Passes
 from .leak_record import Leaks
@@ -26,6 +27,7 @@ def find_leaks(
     *,
     loss: Loss | None = None,
     every_position: bool = False,
+    forward: bool = False,
 ) -> Leaks:
     """Find every ordered pair of sequences of which one's loss depends on the other's inputs.
 
@@ -34,9 +36,10 @@ def find_leaks(
     position of the longest sequence: a target of token t can only be told from later ones when t is the last one
     labelled.
 
-    What is missed: gradient that is zero by itself, as through a weight that is zero (an adapter at its start), through
-    a unit that is saturated, or below the smallest number of the model's dtype; and a path that does not start at the
-    token embeddings, such as a state kept in the model from one call to the next.
+    What gradient misses: a gradient that is zero by itself, as through a weight that is zero (an adapter at its start),
+    through a unit that is saturated, or below the smallest number of the model's dtype; and a path that gradient does
+    not follow from the token embeddings: detached values, discrete choices, values computed from ids. With `forward`, a
+    clean search is followed by one forward for each of its groups, with the tokens of all others changed.
 
     Args:
         model: looks its tokens up in an embedding, frozen or not, and gives a loss for labels, or logits.
@@ -44,13 +47,16 @@ def find_leaks(
         documents: where the sequences lie, as for `find_sequences`, when the batch does not say.
         loss: the loss to differentiate, from the model and the batch, when it is not the model's own.
         every_position: look for targets that depend on later tokens position by position.
+        forward: change tokens too, where gradient shows no pair; as in `leak_forward.search_changes`.
 
     Returns:
         The leaks, false when there is none. The model is left as it was.
 
     Raises:
-        ValueError: a batch or a model that cannot be measured, or one in which no token's loss depends on any token but
-            the one before it, so that a leak could not be seen either.
+        ValueError: a batch or a model that cannot be measured.
+        NothingToSay: a ValueError for a batch with fewer than two sequences or without targets.
+        Blind: a ValueError where a leak could not be seen: a sequence whose loss depends on none of its own tokens, or
+            no loss that depends on any token but the one before it.
     """
     with Passes(model, batch, loss) as passes:
         search = Search(passes, documents)
@@ -62,8 +68,11 @@ def find_leaks(
         ahead = search.confirm_ahead(pairs)
         if not (pairs or ahead):
             search.refuse_blind()
-    more = passes.count - group_passes
-    return Leaks(tuple(search.spans), tuple(pairs), tuple(ahead), search.own, group_passes, more, passes.balance)
+        more = passes.count - group_passes
+        changes = search_changes(search) if forward and not pairs else None
+    return Leaks(
+        tuple(search.spans), tuple(pairs), tuple(ahead), search.own, group_passes, more, passes.balance, changes
+    )
 
 
 def leak_matrix(model: nn.Module, batch: dict[str, Any], documents: Any = None, *, loss: Loss | None = None) -> Floats:

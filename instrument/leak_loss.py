@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from torch import Tensor, nn
 
 from .forward import token_ids
@@ -15,15 +16,29 @@ IGNORED = -100
 Loss = Callable[[nn.Module, dict[str, Any]], Tensor]
 
 
+class NothingToSay(ValueError):
+    """A batch shows neither a leak nor that there is none; another one may."""
+
+
+class Blind(NothingToSay):
+    """A batch was searched, and a leak in it could not have been seen."""
+
+
 def read_batch(batch: Any) -> tuple[dict[str, Any], Tensor]:
     """The batch as a dict, and its labels.
 
     Raises:
-        ValueError: no mapping, no labels, no tokens, or labels of another shape than the tokens.
+        ValueError: no mapping, arrays instead of tensors, no labels, no tokens, or labels of another shape than the
+            tokens.
+        NothingToSay: no label.
     """
     if not hasattr(batch, "keys"):
         raise ValueError(f"batch is a {type(batch).__name__}: give the model's arguments by name, as a dict")
     batch = {name: batch[name] for name in batch.keys()}
+    named_so = ("input_ids", "inputs_embeds", "labels", "position_ids")
+    for name, value in batch.items():
+        if isinstance(value, np.ndarray) or (name in named_so and not isinstance(value, (Tensor, type(None)))):
+            raise ValueError(f"{name} is a {type(value).__name__}: give a tensor, as torch.as_tensor({name}) makes one")
     labels, embeds, ids = batch.get("labels"), batch.get("inputs_embeds"), token_ids(batch)
     tokens = embeds if embeds is not None else ids
     if not (isinstance(labels, Tensor) and labels.dim() == 2):
@@ -32,7 +47,7 @@ def read_batch(batch: Any) -> tuple[dict[str, Any], Tensor]:
         came = "nothing" if tokens is None else f"shape {list(tokens.shape)}"
         raise ValueError(f"labels is {list(labels.shape)}, the tokens are {came}: give one label per token")
     if not (labels != IGNORED).any():
-        raise ValueError(f"all labels are {IGNORED}: without a target there is no loss that could leak")
+        raise NothingToSay(f"all labels are {IGNORED}: without a target there is no loss that could leak")
     return batch, labels
 
 

@@ -46,6 +46,38 @@ class Ahead:
 
 
 @dataclass(frozen=True)
+class Change:
+    """The loss of a sequence moves when tokens of others are changed.
+
+    Attributes:
+        target: number of the sequence whose loss it is.
+        sources: numbers of the sequences whose tokens were changed: one, or several that move it together only.
+        size: by how much it moves.
+        loss: what it was before, of this sequence alone.
+    """
+
+    target: int
+    sources: tuple[int, ...]
+    size: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed tokens moved that gradient does not show.
+
+    Attributes:
+        found: for each group that moved, the sequence of it that moves most, each once; there may be others.
+        passes: forward passes.
+        largest: the largest move of a loss, rounding included; 0.0 when every loss was the same bit for bit.
+    """
+
+    found: tuple[Change, ...]
+    passes: int
+    largest: float
+
+
+@dataclass(frozen=True)
 class Leaks:
     """Which losses depend on inputs that they must not depend on; false when none does.
 
@@ -57,6 +89,7 @@ class Leaks:
         passes: backward passes that searched, at most 2*ceil(log2 n).
         more_passes: backward passes beyond these: to locate what was found, or to see that a leak could be seen.
         balance: the model's loss holds a term over all tokens of the batch, such as the balance of experts.
+        changes: what changed tokens moved, when that was asked for and gradient shows no pair.
     """
 
     sequences: tuple[Span, ...]
@@ -66,15 +99,18 @@ class Leaks:
     passes: int
     more_passes: int
     balance: bool
+    changes: Changes | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.pairs or self.ahead)
+        return bool(self.pairs or self.ahead or (self.changes and self.changes.found))
 
     def pattern(self) -> Bools:
-        """[n][n]: whether the loss of sequence i depends on the inputs of sequence j; true on the diagonal."""
+        """[n][n]: whether the loss of sequence i was seen to depend on inputs of sequence j; true on the diagonal."""
         found = np.eye(len(self.sequences), dtype=np.bool_)
         for pair in self.pairs:
             found[pair.target, pair.source] = True
+        for change in self.changes.found if self.changes else ():
+            found[change.target, list(change.sources)] = True
         return found
 
     def boundaries(self) -> list[Span]:
@@ -89,7 +125,12 @@ class Leaks:
     def __str__(self) -> str:
         n, shown = len(self.sequences), 8
         if not self:
-            return f"no leak: {n} sequences, {self.passes} backward passes, every foreign gradient exactly 0.0"
+            clean = f"no leak: {n} sequences, {self.passes} backward passes, every foreign gradient exactly 0.0"
+            if self.changes:
+                largest = self.changes.largest
+                moved = f"moved by {largest:.1e} or less, as rounding may" if largest else "the same bit for bit"
+                clean += f"\n  {self.changes.passes} forward passes with the others' tokens changed, every loss {moved}"
+            return clean
         lines = []
         if self.pairs:
             lines.append(f"LEAK: {len(self.pairs)} of {n * (n - 1)} ordered pairs of {n} sequences")
@@ -100,6 +141,9 @@ class Leaks:
         if starts:
             more = f" ... and {len(starts) - shown} more" if len(starts) > shown else ""
             lines.append(f"  broken boundaries: {'; '.join(starts[:shown])}{more}")
+        if self.changes and self.changes.found:
+            lines.append("LEAK that gradient does not show: changed tokens move the loss of another sequence")
+            lines += [self.describe_change(change) for change in self.changes.found[:shown]]
         for ahead in self.ahead[:shown]:
             lines.append(
                 f"NOT CAUSAL: sequence {ahead.sequence} ({self.sequences[ahead.sequence]}): the loss of its targets up "
@@ -111,6 +155,15 @@ class Leaks:
             lines.append("  the model's loss holds an aux_loss over all tokens, which couples them by design: leave it")
             lines.append("  out (output_router_logits=False) to see what else does")
         return "\n".join(lines)
+
+    def describe_change(self, change: Change) -> str:
+        """One change in a line."""
+        named = [f"{j} ({self.sequences[j]})" for j in change.sources[:3]]
+        more = f" and {len(change.sources) - 3} more together" if len(change.sources) > 3 else ""
+        return (
+            f"  the loss of sequence {change.target} ({self.sequences[change.target]}), {change.loss:.3g}, moves by "
+            f"{change.size:.2e} with the tokens of {', '.join(named)}{more}"
+        )
 
     def describe(self, pair: Pair) -> str:
         """One pair in a line."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .leak_loss import IGNORED
+from .leak_loss import IGNORED, Blind, NothingToSay
 from .leak_passes import Passes
 from .leak_record import Ahead, Pair
 from .leak_sequences import find_sequences
@@ -27,12 +27,17 @@ class Search:
         self.labelled_bt[:, 0] = False
         self.scored = self.number_bt[self.labelled_bt & (self.number_bt >= 0)].unique().tolist()
         if not self.scored:
-            raise ValueError("no sequence has a target behind its row's first token: there is no loss that could leak")
+            raise NothingToSay(
+                "no sequence has a target behind its row's first token: there is no loss that could leak"
+            )
         n = len(self.spans)
         # Whether i may still reach j, as far as the passes say.
         self.possible = torch.zeros(n, n, dtype=torch.bool)
         self.possible[self.scored] = ~torch.eye(n, dtype=torch.bool)[self.scored]
+        # Groups that were labelled, and the loss of each.
+        self.groups: list[tuple[list[int], float]] = []
         self.own = 0.0
+        self.read: set[int] = set()
         self.ahead: list[tuple[Ahead, int | None]] = []
         self.alone: dict[tuple[int, int | None], list[Ahead]] = {}
         start = torch.tensor([span.start for span in self.spans])[self.number_bt.clamp(min=0)]
@@ -41,8 +46,11 @@ class Search:
 
     def test_groups(self) -> None:
         """Label group by group, so that each ordered pair is put to the test."""
-        for group in separating_groups(len(self.spans)):
-            self.rule_out([i for i in group if i in self.scored])
+        for numbers in separating_groups(len(self.spans)):
+            group = [i for i in numbers if i in self.scored]
+            if group:
+                self.rule_out(group)
+                self.groups.append((group, self.passes.value))
 
     def locate(self, group: list[int]) -> list[Pair]:
         """Halve what is left of the labelled side until each guilty sequence has been labelled alone."""
@@ -59,8 +67,6 @@ class Search:
 
     def rule_out(self, group: list[int]) -> None:
         """Label a group: whoever outside of it gets no gradient is reached by none in it."""
-        if not group:
-            return
         gradient_n = self.largest(self.run(group))
         outside = torch.ones(len(self.spans), dtype=torch.bool)
         outside[group] = False
@@ -86,6 +92,8 @@ class Search:
             chosen_bt &= self.place_bt <= upto
         gradient_bt = self.passes.gradient(chosen_bt)
         self.own = max(self.own, float(gradient_bt[inside_bt].max()))
+        own_n = self.largest(gradient_bt)
+        self.read.update(i for i in group if own_n[i] > 0)
         found = [ahead for i in group for ahead in self.look_ahead(i, chosen_bt, gradient_bt)]
         self.ahead += [(ahead, upto) for ahead in found]
         if len(group) == 1:
@@ -123,10 +131,21 @@ class Search:
         return [confirmed[i] for i in sorted(confirmed)]
 
     def refuse_blind(self) -> None:
-        """Raise when no loss depends on an input that is not right before its target: nothing would carry a leak.
+        """Raise when a leak, were there one, could not have been seen. Asked when there was none.
 
         One target of each sequence is labelled, the last one as a rule, and others where that one sees a single input.
+
+        Raises:
+            Blind: the loss of a sequence depends on none of its own inputs, or no target's on an input that is
+                not right before it, so that nothing would carry a leak.
         """
+        unread = [str(self.spans[i]) for i in self.scored if i not in self.read]
+        if unread:
+            more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
+            raise Blind(
+                f"the loss of {'; '.join(unread[:3])}{more} depends on none of its own tokens, so a leak into it could "
+                f"not be seen either: label it {IGNORED}, or give a loss= that scores it"
+            )
         hopeful = False
         for behind in range(self.number_bt.shape[1]):
             chosen_bt, before_bt = torch.zeros_like(self.labelled_bt), torch.zeros_like(self.labelled_bt)
@@ -142,10 +161,14 @@ class Search:
                 if (self.passes.gradient(chosen_bt)[before_bt] > 0).any():
                     return
         if hopeful:
-            raise ValueError(
+            raise Blind(
                 "no target's loss depends on any token but the one before it: nothing in this model carries from token "
                 "to token (the output of its attention is zero?), so a leak could not be seen; give it other weights"
             )
+        raise Blind(
+            "no sequence has a target behind its second token, so whether this model carries anything from token to "
+            "token cannot be seen, and a leak neither: give a batch with a sequence of three tokens"
+        )
 
     def largest(self, gradient_bt: Tensor) -> Tensor:
         """[n] largest gradient at any token of each sequence."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from .forward import token_ids
+from .leak_loss import NothingToSay
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def find_sequences(batch: dict[str, Any], shape: tuple[int, int], documents: Any
         [b, t] number of each token's sequence, counted row by row, -1 for none; and the n sequences.
 
     Raises:
-        ValueError: fewer than two sequences, or boundaries that do not fit the batch.
+        ValueError: boundaries that do not fit the batch.
+        NothingToSay: fewer than two sequences.
     """
     if documents is None:
         ids_bt, said = from_batch(batch, shape)
@@ -64,7 +66,7 @@ def find_sequences(batch: dict[str, Any], shape: tuple[int, int], documents: Any
             number_bt[b, here] = len(spans)
             spans.append(Span(b, here[0], here[-1] + 1))
     if len(spans) < 2:
-        raise ValueError(
+        raise NothingToSay(
             f"the batch holds {len(spans)} sequence(s) by {said} (shape {list(shape)}), and a leak needs two: give two "
             "rows, position_ids that start again, or documents= with the id of each token's document, [b, t]"
         )
@@ -80,11 +82,8 @@ def from_batch(batch: dict[str, Any], shape: tuple[int, int]) -> tuple[Tensor, s
         return from_ends(torch.as_tensor(ends), shape), "cu_seq_lens_q"
     if positions is None:
         return torch.zeros(shape, dtype=torch.long), "its rows"
-    positions_bt = fitting(positions, (positions.shape[0], shape[1]), "position_ids")
-    if positions_bt.shape[0] not in (1, shape[0]):
-        raise ValueError(
-            f"position_ids is {list(positions_bt.shape)}, but the batch is {list(shape)}: one row for each"
-        )
+    rows = 1 if positions.shape[:1] == (1,) else shape[0]
+    positions_bt = fitting(positions, (rows, shape[1]), "position_ids")
     jumps_bt = torch.diff(positions_bt, dim=1, prepend=positions_bt[:, :1] - 1) != 1
     return jumps_bt.long().cumsum(1).expand(shape).clone(), "position_ids"
 
@@ -107,11 +106,24 @@ def from_argument(documents: Any, shape: tuple[int, int]) -> Tensor:
             raise ValueError(f"documents= is a list of slices, but the batch has {shape[0]} rows: give ids of [b, t]")
         ids_bt = torch.full(shape, -1)
         for number, where in enumerate(documents):
+            refuse_odd_slice(where, shape[1], f"documents[{number}]={where}")
             if not ids_bt[0, where].numel() or (ids_bt[0, where] >= 0).any():
                 raise ValueError(f"documents[{number}]={where} is empty or shares a token with one before it")
             ids_bt[0, where] = number
         return ids_bt
     return fitting(documents, shape, "documents").long()
+
+
+def refuse_odd_slice(where: slice, tokens: int, said: str) -> None:
+    """Raise when a slice is no run of the row's tokens.
+
+    Raises:
+        ValueError: it has a step, or reaches past the row.
+    """
+    if where.step not in (None, 1):
+        raise ValueError(f"{said} has a step, but a sequence is a run of tokens: give slice(start, stop)")
+    if any(place is not None and abs(place) > tokens for place in (where.start, where.stop)):
+        raise ValueError(f"{said} reaches past the row, which has {tokens} tokens: let the last slice end there")
 
 
 def fitting(value: Any, shape: tuple[int, int], name: str) -> Tensor:
@@ -126,8 +138,8 @@ def fitting(value: Any, shape: tuple[int, int], name: str) -> Tensor:
         raise ValueError(f"{name} is a {type(value).__name__} that is no tensor of ids: {error}") from error
     if tuple(ids.shape) != tuple(shape) or ids.is_floating_point():
         raise ValueError(
-            f"{name} is {ids.dtype} of shape {list(ids.shape)}, but the tokens are {list(shape)}: give the id of each "
-            "token's sequence as whole numbers of that shape, or say with documents= where each sequence lies"
+            f"{name} is {ids.dtype} of shape {list(ids.shape)}, but the tokens are {list(shape)}: give a whole number "
+            "for each token, [b, t], or say with documents= where each sequence lies"
         )
     return ids
 

@@ -60,9 +60,10 @@ def locate(model: nn.Module, read_point: nn.Module | str | None = None, head: An
     embeddings = getattr(causal, "get_output_embeddings", lambda: None)()
     if base is causal or embeddings is None or not next_token_loss(causal):
         raise ValueError(
-            f"{type(model).__name__} is no causal model of transformers and no PEFT wrapper of one, so its final "
-            "hidden states cannot be found: pass read_point= (the module whose output feeds the head, or its name) and "
-            "head= (a module, its name, or a function from hidden states to logits)"
+            f"{type(model).__name__} is no causal model of transformers, no classifier of rows or tokens, masked "
+            "language model, multiple choice or encoder-decoder, and no PEFT wrapper of one: if it predicts the next "
+            "token, pass read_point= (the module whose output feeds the head, or its name) and head= (a module, its "
+            "name, or a function from hidden states to logits)"
         )
     decoder = getattr(causal, "get_decoder", lambda: base)()
     # Some heads call the decoder inside their base model and pass the base model by.

@@ -1,6 +1,6 @@
 """What GRPO and its relatives, and RLOO, give every completion token of a driven run, by the closed forms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,13 +34,20 @@ class Options:
     falling: tuple[float, float] = (3.0, 2.0)
 
 
-def of_grpo(driven: Driven, rewards: Rewards, group: int, options: Options) -> list[list[Expected]]:
+FormOf = Callable[[Options, Scored, Floats], Form]
+
+
+def of_grpo(
+    driven: Driven, rewards: Rewards, group: int, options: Options, form_of: FormOf | None = None
+) -> list[list[Expected]]:
     """[window][micro-batch] what the tokens of each completion weigh.
 
     Args:
         rewards: [number][k]; the functions weigh the same.
         group: G.
+        form_of: the closed form of options, a micro-batch and the share of its completions; ``grpo_form`` if left out.
     """
+    form_of = form_of or grpo_form
     r_ik = np.array([[np.nan if r is None else r for r in row] for row in rewards])
     ones = np.ones(r_ik.shape[1])
     advantage_g, error_g = [], []
@@ -62,7 +69,7 @@ def of_grpo(driven: Driven, rewards: Rewards, group: int, options: Options) -> l
                 np.array([[table[batch.generation].get(n, 0.0)] for n in batch.numbers])
                 for table in (advantage_g, error_g)
             )
-            found[-1].append(of_models(grpo_form(options, batch, share), batch, a, e, driven.record.vocabulary))
+            found[-1].append(of_models(form_of(options, batch, share), batch, a, e, driven.record.vocabulary))
     return found
 
 
@@ -205,14 +212,21 @@ def advantage_error(r_ik: Floats, advantage: Floats, group: int, scale: str) -> 
     largest = np.nanmax(np.abs(r_ik), initial=0.0) * r_ik.shape[1]
     if scale == "none":
         return u * (2 * (n + 4) * largest + 8 * np.abs(advantage))
-    r_gi = np.nansum(r_ik, axis=1).reshape(1 if scale == "batch" else -1, n)
-    deviation = np.repeat(r_gi.std(1, ddof=1), n)
+    deviation = np.repeat(deviations(r_ik, 1 if scale == "batch" else len(r_ik) // n), n)
     # Rewards that are all the same leave exactly 0.
     return np.where(
         advantage == 0,
         0.0,
         u * (2 * (n + 4) * largest * (1 + np.abs(advantage)) / (deviation + 1e-4) + 8 * np.abs(advantage)),
     )
+
+
+def deviations(r_ik: Floats, groups: int) -> Floats:
+    """[g] sample deviation of the rewards of each group, without the completions that have none; 0 of a single one."""
+    known_gi = ~np.isnan(r_ik).all(1).reshape(groups, -1)
+    r_gi, count = np.nansum(r_ik, axis=1).reshape(groups, -1), known_gi.sum(1, keepdims=True)
+    apart = np.where(known_gi, r_gi - r_gi.sum(1, keepdims=True) / np.maximum(count, 1), 0.0)
+    return np.asarray(np.sqrt((apart**2).sum(1) / np.maximum(count[:, 0] - 1, 1)))
 
 
 def leave_one_out_error(shaped: Floats, error: Floats, advantage: Floats, group: int, normalize: bool) -> Floats:
@@ -222,8 +236,10 @@ def leave_one_out_error(shaped: Floats, error: Floats, advantage: Floats, group:
     """
     u = rounding.unit_roundoff("float32")
     largest = float(np.nanmax(np.abs(shaped), initial=0.0))
-    e_gi = np.nan_to_num(error).reshape(-1, group)
+    e_gi, known_gi = np.nan_to_num(error).reshape(-1, group), ~np.isnan(shaped).reshape(-1, group)
     raw = (e_gi + e_gi.max(1, keepdims=True)).ravel() + 2 * (group + 4) * u * largest
+    # A completion without a reward, or whose siblings all have none, gets exactly 0.
+    raw = np.where((known_gi & (known_gi.sum(1, keepdims=True) > 1)).ravel(), raw, 0.0)
     if not normalize:
         return raw
     plain = advantages.leave_one_out(shaped[:, None], [1.0], group)

@@ -85,6 +85,26 @@ class Rewarded:
 
 
 @dataclass(frozen=True)
+class Taught:
+    """One micro-batch of a student; n = place of a row, which stands for its token n + 1.
+
+    Attributes:
+        numbers: [b] which answer it is.
+        marks: [b][n] the token is of the completion.
+        pull: [b][n, h] the negative gradient at the final hidden state.
+        student, teacher: [b][n, v] logits at the parameters of the window.
+        head: [v, h] of the student, at the parameters of the window.
+    """
+
+    numbers: NDArray[np.int64]
+    marks: list[Bools]
+    pull: list[Floats]
+    student: list[Floats]
+    teacher: list[Floats]
+    head: Floats
+
+
+@dataclass(frozen=True)
 class Compared:
     """One micro-batch beside its closed form.
 

@@ -15,6 +15,7 @@ from .trl_deviations import (
     smoothing_of_dft,
     truncated_in_the_mean,
 )
+from .trl_experimental import RUNS
 from .trl_rows import MARGINS
 from .trl_runs import left_out, preferred, relative, rewarding, supervised, unpaired
 
@@ -42,7 +43,8 @@ def or_reason(run: Callable[[], ObjectiveRun | NotRun]) -> ObjectiveRun | NotRun
 
 def trl_checks() -> list[Check]:
     """Name, what is expected in words, and what to run."""
-    return [*supervised_checks(), *pair_checks(), *unpaired_checks(), *group_checks(), *policy_checks()]
+    stable = [*supervised_checks(), *pair_checks(), *unpaired_checks(), *group_checks(), *policy_checks()]
+    return [*stable, *((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in RUNS)]
 
 
 def supervised_checks() -> list[Check]:

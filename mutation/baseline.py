@@ -26,19 +26,27 @@ class Baseline:
     reach: dict[str, tuple[str, ...]]
 
 
-def measure(pool: Pool, tests: Iterable[str], seams: Collection[str], watch: Watch, quick: bool = False) -> Baseline:
+def measure(
+    pool: Pool, tests: Iterable[str], seams: Collection[str], watch: Watch, quick: Collection[str] = ()
+) -> Baseline:
     """Run each test in a child of its own, with every seam counted.
 
     Alone, a test pays for the fixtures and fills the caches that it would otherwise find ready, so the count holds all
-    that it depends on. A `quick` measure stops Hypothesis after its first example, so it may miss a seam.
+    that it depends on.
+
+    Args:
+        quick: tests that Hypothesis stops after their first example, so that they may miss a seam.
 
     Raises:
         RuntimeError: a test does not pass.
     """
-    if quick:
-        jobs = [Job("baseline", "quick", (test,), partial(one_example, seams, pool.items[test])) for test in tests]
-    else:
-        jobs = [Job("baseline", "full", (test,), partial(seams_counted, seams)) for test in tests]
+    on = partial(seams_counted, seams)
+    jobs = [
+        Job("baseline", "quick", (test,), partial(one_example, on, [pool.items[test]]))
+        if test in quick
+        else Job("baseline", "full", (test,), on)
+        for test in tests
+    ]
     rans: list[Ran] = []
 
     def follow(ran: Ran) -> list[Job]:

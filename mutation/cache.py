@@ -55,7 +55,7 @@ def reusable(parts: Mapping[str, Row]) -> bool:
     kinds = {part: row["kind"] for part, row in parts.items()}
     if kinds.get("first") in noticed:
         return kinds.get("second") in noticed
-    return any(kinds.get(part) in quiet for part in ("first", "effect", "full"))
+    return any(kinds.get(part) in quiet for part in ("first", "effect", "full", "quick"))
 
 
 def sample(cells: Iterable[Id], share: float, seed: int) -> set[Id]:

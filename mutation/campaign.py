@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -24,7 +24,10 @@ from mutation.screen import Screen
 from mutation.sources import Keys
 from mutation.status import Effect, Status
 from mutation.summary import summary
-from mutation.switches import fault_on, missing
+from mutation.switches import fault_on, missing, one_example
+
+# What no further test can take back.
+SETTLED = {Status.KILLED, Status.FLAKY, Status.STALE, Status.HARNESS}
 
 
 class Campaign:
@@ -55,25 +58,41 @@ class Campaign:
         self.pool.memory = plan.memory
 
     def try_all(self) -> list[Verdict]:
+        """Every fault before the tests that reach it, in the way that the plan asks for."""
+        # A fresh process has its own way to run tests.
+        return self.try_until_killed() if self.plan.first_kill and not self.plan.cold else self.try_in_full()
+
+    def try_in_full(self) -> list[Verdict]:
         """Every fault before all tests that reach it; the whole suite is green before and after.
 
         Tests that were green in an earlier campaign, and have not changed, count as green, unless they kill here.
         """
-        baseline.preload(self.memory.modules())
-        self.memory.take_greens(self.tests)
-        fresh = {test for test in self.tests if ("baseline", "full", test) not in self.memory.taken}
-        self.stage("the suite without a fault, test by test", len(fresh))
-        green = with_collection(baseline.measure(self.pool, self.tests, self.seams, self.watch), self.entered)
-        self.screen.green(f"without a fault: {len(self.tests)} tests, {len(self.tests) - len(fresh)} of them unchanged")
+        green, fresh = self.green("full")
         self.stage("faults", len(self.cases))
-        verdicts = self.try_cases(green, patience=10, hands=1, tell=self.screen.verdict)
-        self.audit(green)
-        for verdict in verdicts:
-            fresh |= {test for test in verdict.killers if (verdict.name, "first", test) not in self.memory.taken}
-        again = [test for test in self.tests if test in fresh]
-        self.stage("the suite without a fault, again", len(again))
-        baseline.recheck(self.pool, again, self.watch)
-        self.screen.green(f"without a fault, again: {len(again)} tests")
+        verdicts = self.try_cases(self.cases, green, patience=10, hands=1, tell=self.screen.verdict)
+        self.audit(green, "full")
+        self.again(fresh | self.noticed(verdicts))
+        return self.close(verdicts)
+
+    def try_until_killed(self) -> list[Verdict]:
+        """Every fault before the tests that reach it, up to the first that notices.
+
+        One example of each test is enough to tell where it is worth trying. So every test is green for one example
+        before, and those that noticed are green in full afterwards. Of a fault that nothing has noticed by then nothing
+        is said before all that reach it in full have had their say.
+        """
+        green, _ = self.green("quick")
+        self.stage("faults", len(self.cases))
+        verdicts = self.try_cases(self.cases, green, patience=100, hands=1, tell=self.settle)
+        self.audit(green, "quick")
+        left = {verdict.name: self.cases[verdict.name] for verdict in verdicts if verdict.status not in SETTLED}
+        fresh: set[str] = set()
+        if left:
+            green, fresh = self.green("full")
+            self.stage("faults that seem to pass unseen", len(left))
+            verdicts = [verdict for verdict in verdicts if verdict.name not in left]
+            verdicts += self.try_cases(left, green, patience=10, hands=1, tell=self.screen.verdict)
+        self.again(fresh | self.noticed(verdicts))
         return self.close(verdicts)
 
     def try_one(self) -> list[Verdict]:
@@ -87,12 +106,13 @@ class Campaign:
             sought = baseline.Baseline({}, dict.fromkeys(self.seams, file_by_file(self.tests)))
         else:
             self.stage("which tests enter the seam, with one example each", len(self.tests))
-            sought = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick=True)
+            sought = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick=self.tests)
             self.screen.green(f"without the fault, one example each: {len(self.tests)} tests")
         self.stage("tests under the fault", len(self.cases))
-        verdicts = self.try_cases(sought, patience=100, hands=self.plan.workers, tell=lambda verdict: None)
-        if not {verdict.status for verdict in verdicts} <= {Status.KILLED, Status.STALE, Status.HARNESS}:
-            return self.try_all()
+        hands = self.plan.workers
+        verdicts = self.try_cases(self.cases, sought, patience=100, hands=hands, tell=lambda verdict: None)
+        if not {verdict.status for verdict in verdicts} <= SETTLED:
+            return self.try_in_full()
         for verdict in verdicts:
             self.screen.verdict(verdict)
         noticed = [killer for verdict in verdicts for killer in verdict.killers]
@@ -101,10 +121,50 @@ class Campaign:
         self.screen.green(f"without the fault, in full: {len(noticed)} tests that noticed")
         return self.close(verdicts)
 
+    def green(self, part: str) -> tuple[baseline.Baseline, set[str]]:
+        """The suite without a fault: "quick", with one example of each test, or in "full".
+
+        Returns:
+            What it showed, and the tests that ran for it: the others are unchanged since they were green.
+        """
+        baseline.preload(self.memory.modules())
+        full = self.memory.take_greens("full", self.tests)
+        quick = [test for test in self.tests if test not in full] if part == "quick" else []
+        self.memory.take_greens("quick", quick)
+        fresh = {test for test in self.tests if not self.memory.has_green(test, part)}
+        examples = ", one example each" if quick else ""
+        self.stage(f"the suite without a fault, test by test{examples}", len(fresh))
+        measured = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick)
+        old = len(self.tests) - len(fresh)
+        self.screen.green(f"without a fault{examples}: {len(self.tests)} tests, {old} of them unchanged")
+        return with_collection(measured, self.entered), fresh
+
+    def noticed(self, verdicts: Iterable[Verdict]) -> set[str]:
+        """The tests that noticed a fault in this campaign."""
+        found = {(verdict.name, "first", test) for verdict in verdicts for test in verdict.killers}
+        return {test for _, _, test in found - self.memory.taken.keys()}
+
+    def again(self, tests: Collection[str]) -> None:
+        """Tests are still green without a fault, in full."""
+        again = [test for test in self.tests if test in tests]
+        self.stage("the suite without a fault, again", len(again))
+        baseline.recheck(self.pool, again, self.watch)
+        self.screen.green(f"without a fault, again: {len(again)} tests")
+
+    def settle(self, verdict: Verdict) -> None:
+        """Show a verdict that no further test can change."""
+        if verdict.status in SETTLED:
+            self.screen.verdict(verdict)
+
     def try_cases(
-        self, green: baseline.Baseline, patience: float, hands: int, tell: Callable[[Verdict], None]
+        self,
+        cases: Mapping[str, Case],
+        green: baseline.Baseline,
+        patience: float,
+        hands: int,
+        tell: Callable[[Verdict], None],
     ) -> list[Verdict]:
-        """Run the jobs of every fault, and decide each as soon as its jobs are through.
+        """Run the jobs of faults, and decide each as soon as its jobs are through.
 
         Args:
             patience: how many times what it takes without a fault a test may take.
@@ -121,21 +181,22 @@ class Campaign:
 
         def follow(ran: Ran) -> Sequence[Job]:
             refuse_full_disk(ran.harness)
-            case = self.cases[ran.job.name]
+            case = cases[ran.job.name]
             more = case.follow(ran)
             if not case.open:
                 decide(case)
             return more
 
         # The order decides how soon a kill is found, nothing else.
-        tests = {
-            name: first_of(self.journal.killers.get(name, ()), green.reach.get(case.fault.seam, ()))
-            for name, case in self.cases.items()
+        tests = {name: green.reach.get(case.fault.seam, ()) for name, case in cases.items()}
+        ordered = {
+            name: first_of(self.plan.killers.get(name, ()), first_of(self.journal.killers.get(name, ()), found))
+            for name, found in tests.items()
         }
-        tests = {name: first_of(self.memory.killing(name, ordered), ordered) for name, ordered in tests.items()}
-        self.memory.take_trials(tests, self.effects, self.plan.first_kill)
-        for name, case in self.cases.items():
-            wanted = case.jobs(tests[name], self.effects.get(name, ()), self.plan.first_kill, hands)
+        ordered = {name: first_of(self.memory.killing(name, found), found) for name, found in ordered.items()}
+        self.memory.take_trials(ordered, self.effects, self.plan.first_kill)
+        for name, case in cases.items():
+            wanted = case.jobs(ordered[name], self.effects.get(name, ()), self.plan.first_kill, hands)
             jobs += wanted
             if not wanted:
                 decide(case)
@@ -145,8 +206,8 @@ class Campaign:
         self.pool.limits = {}
         return verdicts
 
-    def audit(self, green: baseline.Baseline) -> None:
-        """Run some of the tests that a fault does not reach under it all the same.
+    def audit(self, green: baseline.Baseline, part: str) -> None:
+        """Run some of the tests that a fault does not reach under it all the same, as its reach was measured.
 
         Raises:
             RuntimeError: one met the fault, so the reach map is wrong and the run void.
@@ -161,8 +222,12 @@ class Campaign:
             refuse_reached(ran.job.name, tried[ran.job.name].fault.seam, ran.cells)
             return ()
 
-        on = {name: partial(fault_on, case.fault, case.place) for name, case in tried.items()}
-        self.pool.run([Job(name, "audit", tests, on[name]) for name, tests in drawn.items()], follow, self.watch)
+        jobs = []
+        for name, tests in drawn.items():
+            on = partial(fault_on, tried[name].fault, tried[name].place)
+            once = partial(one_example, on, [self.pool.items[test] for test in tests])
+            jobs.append(Job(name, "audit", tests, once if part == "quick" else on))
+        self.pool.run(jobs, follow, self.watch)
 
     def watch(self, ran: Ran, test: str, cell: Cell) -> None:
         """Write, check and show a cell."""

@@ -1,23 +1,22 @@
 """The commands of `python -m mutation`."""
 
-import difflib
 import random
 import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from faults import CATALOGUE, Fault
+from faults import CATALOGUE
+from mutation.asked import declared, equivalents, exported, known, noticed_before, refused
 from mutation.campaign import Campaign
 from mutation.case import Verdict
-from mutation.equivalents import read_equivalents
-from mutation.expectations import Expectations, read_expectations
-from mutation.export.folder import export
+from mutation.expectations import Expectations
 from mutation.export.terminal import show_matrix
+from mutation.killers import keep_killers
 from mutation.lint import lint
 from mutation.nightly import nightly as every_night
 from mutation.plan import Plan
@@ -36,9 +35,6 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Would the su
 
 Out = Annotated[Path, typer.Option(help="Folder for cells.jsonl and summary.json.")]
 Workers = Annotated[int, typer.Option(min=1, help="Children at a time.")]
-
-
-EXCEPTIONS = Path(__file__).with_name("equivalents.toml")
 
 
 class Mode(StrEnum):
@@ -109,6 +105,7 @@ def planted(
         suite=suite or Plan.suite,
         effects="" if suite else Plan.effects,
         equivalent=equivalents(),
+        killers=noticed_before(),
         sentinels=True,
         first_kill=mode is Mode.FIRST,
         workers=workers,
@@ -177,6 +174,7 @@ def prove(
         {name: known(name)},
         out or Path("planted", name),
         equivalent=equivalents(),
+        killers=noticed_before(),
         first_kill=mode is Mode.FIRST,
         workers=workers,
     )
@@ -196,6 +194,14 @@ def why(
         raise typer.BadParameter(str(error)) from error
     typer.echo(f"{CATALOGUE[fault].seam} was called {hits} times under {fault}")
     raise typer.Exit(0 if failed else 1)
+
+
+@app.command()
+def killers(folder: Annotated[Path, typer.Argument(help="What a campaign wrote.")] = Path("planted")) -> None:
+    """Keep which test noticed each fault, for later campaigns to try first."""
+    with refused():
+        kept = keep_killers(folder, CATALOGUE)
+    typer.echo(f"{kept} of {len(CATALOGUE)} faults have a test that is tried first")
 
 
 @app.command(name="lint")
@@ -239,38 +245,6 @@ def across(options: list[str], faults: int, out: Path, scheduler: str | None, wo
     except (RuntimeError, ValueError, OSError) as error:
         typer.secho(f"void: {error}", fg="red", err=True)
         raise typer.Exit(1) from error
-
-
-def equivalents() -> dict[str, str]:
-    """The faults that nobody can notice; an entry that is not understood ends the command."""
-    try:
-        return read_equivalents(EXCEPTIONS, CATALOGUE)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def declared() -> Expectations:
-    """What the catalogue's campaigns may pass with; an entry that is not understood ends the command."""
-    try:
-        return read_expectations(EXCEPTIONS, CATALOGUE)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def exported(folder: Path, expectations: Expectations) -> dict[str, Any]:
-    """Judge and write out what a folder holds; a broken one ends the command."""
-    try:
-        return export(folder, CATALOGUE, expectations)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def known(name: str) -> Fault:
-    """The fault of that name; a wrong name ends the command with the nearest right ones."""
-    if name not in CATALOGUE:
-        near = difflib.get_close_matches(name, CATALOGUE, n=3) or list(CATALOGUE)
-        raise typer.BadParameter(f"there is no fault {name!r}; did you mean {', '.join(near)}?")
-    return CATALOGUE[name]
 
 
 def carry_out(

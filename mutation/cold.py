@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from faults._started import environment
 from mutation.baseline import Baseline
 from mutation.cells import Cell, Job, Ran
 from mutation.plan import Plan
 from mutation.pool import Follow, Pool, Watch
-from mutation.started import environment
 
 
 class Fresh:

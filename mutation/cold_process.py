@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from faults._started import Tally
 from mutation.cells import Cell, Counts, Job, Ran
 from mutation.pool import Pool
 from mutation.processes import adopt_orphans, die_with_parent
-from mutation.started import Tally
 from mutation.suite import with_collected
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from faults import Fault
+from faults._started import everywhere
 from mutation.single_thread import refuse_threads
-from mutation.started import everywhere
 from mutation.switches import missing
 
 

@@ -37,7 +37,8 @@ class Memory:
                 self.journal.rows[ident] = row
                 self.check(ident, as_cell(row))
             else:
-                row = self.taken.get(ident)
+                # What ran for this campaign before it had to ask for more need not run again.
+                row = self.journal.rows.get(ident) or self.taken.get(ident)
             if row is not None:
                 found[test] = as_cell(row)
         return found
@@ -58,9 +59,19 @@ class Memory:
         row = self.held.get(self.keys.of(*ident), {}).get(part)
         return row if row is not None and self.holds(row, ident) else None
 
-    def take_greens(self, tests: Iterable[str]) -> None:
-        """Take tests that are green without a fault, but for a sample."""
-        self.take({("baseline", "full", test) for test in tests})
+    def take_greens(self, part: str, tests: Iterable[str]) -> set[str]:
+        """Take tests that are green without a fault, in full or with one example each, but for a sample.
+
+        Returns:
+            All of which that is remembered, the sample included.
+        """
+        idents = {("baseline", part, test) for test in tests}
+        self.take(idents)
+        return {ident[2] for ident in idents if ident in self.taken or ident in self.due}
+
+    def has_green(self, test: str, part: str) -> bool:
+        """Whether it is taken that a test is green: in full, or where that is enough with one example."""
+        return any(("baseline", taken, test) in self.taken for taken in {"full", part})
 
     def take_trials(
         self, tests: Mapping[str, Sequence[str]], effects: Mapping[str, Sequence[str]], first_kill: bool

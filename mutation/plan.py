@@ -19,6 +19,7 @@ class Plan:
         effects: path of the tests that plant one fault each, by its name as their parameter, and measure its closed
             form. They prove that a fault is understood; they never count as noticing it. Empty: nothing is asked.
         equivalent: names of faults that nobody can notice, with the reason.
+        killers: by fault, tests that have noticed it before: they go first, and nothing else follows from it.
         sentinels: put the faults of known verdict on trial beside these.
         first_kill: stop at the first test that notices a fault, instead of running all that reach it.
         workers: children at a time.
@@ -39,6 +40,7 @@ class Plan:
     suite: Sequence[str] = ("tests/properties",)
     effects: str = "tests/faults/test_effects.py"
     equivalent: Mapping[str, str] = field(default_factory=dict)
+    killers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sentinels: bool = False
     first_kill: bool = True
     workers: int = 2

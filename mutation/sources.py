@@ -151,7 +151,7 @@ def environment() -> str:
     """Digest of what every cell depends on: versions, machine, Hypothesis profile, and how cells come about."""
     here, faults = Path(__file__).parent, Path(sys.modules["faults"].__file__ or "").parent
     files = {*runner(here, "baseline", "pool", "sources", "suite", "switches")}
-    files |= {*(here / "site").glob("*.py"), *faults.glob("**/_*.py")}
+    files |= {*faults.glob("**/_*.py"), *faults.glob("_site/*.py")}
     sources = [shape(ast.parse(file.read_bytes())) for file in sorted(files)]
     profile = os.environ.get("HYPOTHESIS_PROFILE", "")
     return digest(repr(sorted(versions().items())), sys.platform, platform.machine(), profile, *sources)

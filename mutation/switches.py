@@ -1,15 +1,15 @@
 """What a child has switched on around its tests: a fault, counters on its seams, or nothing."""
 
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from faults import Fault, counted
+from faults._started import everywhere
 from mutation.cells import Counts
-from mutation.started import everywhere
 
 
 @contextmanager
@@ -27,15 +27,18 @@ def seams_counted(seams: Collection[str], folder: Path) -> Iterator[Counts]:
 
 
 @contextmanager
-def one_example(seams: Collection[str], test: pytest.Item, folder: Path) -> Iterator[Counts]:
-    """As `seams_counted`, and a Hypothesis test stops after its first example."""
+def one_example(
+    switch: Callable[[Path], AbstractContextManager[Counts]], tests: Iterable[pytest.Item], folder: Path
+) -> Iterator[Counts]:
+    """What `switch` switches on, and Hypothesis stops each of the tests after its first example."""
     hypothesis = sys.modules.get("hypothesis")
-    function = getattr(test, "obj", None)
-    if hypothesis is not None and hypothesis.is_hypothesis_test(function):
-        # A test that says for itself how many it wants cannot be asked again.
-        with suppress(hypothesis.errors.InvalidArgument):
-            hypothesis.settings(max_examples=1)(getattr(function, "__func__", function))
-    with seams_counted(seams, folder) as counts:
+    for test in tests:
+        function = getattr(test, "obj", None)
+        if hypothesis is not None and hypothesis.is_hypothesis_test(function):
+            # A test that says for itself how many it wants cannot be asked again.
+            with suppress(hypothesis.errors.InvalidArgument):
+                hypothesis.settings(max_examples=1)(getattr(function, "__func__", function))
+    with switch(folder) as counts:
         yield counts
 
 

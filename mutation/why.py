@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from faults import Fault
-from mutation.started import everywhere
+from faults._started import everywhere
 from mutation.suite import set_environment
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from transformers import CONFIG_MAPPING
 
-from .heads import CAUSAL, auto_class
+from .heads import CAUSAL, HEADS, NEXT, auto_class
 
 
 class Subject:
@@ -68,9 +68,9 @@ def refuse_large(config: Any, head: str = CAUSAL, limit: int = 3_000_000) -> Non
 def tiny_arguments(name: str, head: str = CAUSAL) -> dict[str, Any]:
     """The arguments of an architecture's config class that make it tiny."""
     table = tomllib.loads(files(__package__).joinpath("sizes.toml").read_text())
-    if head != CAUSAL:
+    if HEADS[head].scores != NEXT:
         table["sizes"]["is_decoder"] = False
-    return arguments_for(CONFIG_MAPPING[name](), table, table["architectures"].get(name, {}))
+    return arguments_for(CONFIG_MAPPING[name](), table, table["architectures"].get(name, {})) | HEADS[head].config
 
 
 def arguments_for(default: Any, table: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,10 @@ def sweep(
 
 def start_method() -> str:
     """Fork from this process, which has the libraries loaded, where that is safe: on Linux and without threads."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            # One that drew a spinner has been told to end.
+            thread.join(timeout=1)
     return "fork" if os.uname().sysname == "Linux" and threading.active_count() == 1 else "spawn"
 
 

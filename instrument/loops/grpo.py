@@ -36,6 +36,35 @@ def run_grpo(
         ValueError: groups or rewards that do not fit, no reference though beta is not 0, or what GRPOConfig refuses.
         LookupError: the installed trainer has no such seam.
     """
+    return run_like_grpo(
+        GRPOTrainer, GRPOConfig, model, groups, reference=reference, peft=peft, micro_batch=micro_batch, **arguments
+    )
+
+
+def run_gmpo(
+    model: Any, groups: Sequence[Group], *, reference: Any = None, peft: Any = None, micro_batch: int, **arguments: Any
+) -> Driven:
+    """As ``run_grpo``, with trl.experimental's GMPOTrainer."""
+    os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+    from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
+
+    return run_like_grpo(
+        GMPOTrainer, GMPOConfig, model, groups, reference=reference, peft=peft, micro_batch=micro_batch, **arguments
+    )
+
+
+def run_like_grpo(
+    kind: Any,
+    config: Any,
+    model: Any,
+    groups: Sequence[Group],
+    *,
+    reference: Any,
+    peft: Any,
+    micro_batch: int,
+    **arguments: Any,
+) -> Driven:
+    """As ``run_grpo``, with a trainer that inherits from GRPOTrainer, and the class of its arguments."""
     if "rollout_func" not in inspect.signature(GRPOTrainer.__init__).parameters:
         raise LookupError(
             f"trl {version('trl')}: GRPOTrainer takes no rollout_func, through which completions are handed over"
@@ -44,7 +73,7 @@ def run_grpo(
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
     masked = any(group.written is not None for group in groups)
 
-    def make(answers: Answers, snapshots: Snapshots, **given: Any) -> GRPOTrainer:
+    def make(answers: Answers, snapshots: Snapshots, **given: Any) -> Any:
         def rollout(prompts: list[str], trainer: Any) -> dict[str, Any]:
             numbers = answers.next(prompts)
             snapshots.generated(trainer.model, numbers)
@@ -53,11 +82,11 @@ def run_grpo(
             tools = {"env_mask": [[int(mark) for mark in row[3]] for row in rows]} if masked else {}
             return {**ids, "logprobs": None, **tools}
 
-        return GRPOTrainer(rollout_func=rollout, **given)
+        return kind(rollout_func=rollout, **given)
 
     driven = run_on(
         make,
-        GRPOConfig,
+        config,
         model,
         groups,
         reference=reference,

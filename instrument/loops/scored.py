@@ -76,7 +76,7 @@ def trained(model: Any) -> Parameters:
 
 
 def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) -> Driven:
-    """Train, and gather what the closed forms need.
+    """Train, and gather what the closed forms need; a trainer in bfloat16 is read by ``half.drive_half``.
 
     Args:
         trainer: built, not yet run.
@@ -87,6 +87,11 @@ def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) ->
     Raises:
         RuntimeError: the trainer ran a row that the script does not hold.
     """
+    if trainer.args.bf16:
+        # Imported here: it needs what stands below.
+        from .half import drive_half
+
+        return drive_half(trainer, script, snapshots, reference)
     recorder = LiveRecorder(locate(trainer.model))
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
@@ -113,13 +118,7 @@ def scored(
 ) -> Scored:
     """One micro-batch, its rows scored anew."""
     ids = [row.ids for row in rows]
-    unknown = [row.tolist() for row in ids if tuple(row.tolist()) not in script]
-    if unknown:
-        raise RuntimeError(
-            f"the trainer ran the row {unknown[0]}, which is none of the {len(script)} that were given: "
-            f"trl {version('trl')} is fed through another seam than this loop uses"
-        )
-    found = [script[tuple(row.tolist())] for row in ids]
+    found = looked_up(ids, script)
     numbers = [number for number, _ in found]
     policy = log_probabilities(model, ids, snapshots.windows[window])
     origin = snapshots.origin(window, numbers)
@@ -140,6 +139,21 @@ def scored(
         padded(largest),
         origin,
     )
+
+
+def looked_up(rows: Sequence[NDArray[np.int64]], script: Script) -> list[tuple[int, Sequence[bool]]]:
+    """What the script says of each row.
+
+    Raises:
+        RuntimeError: it does not hold one of them.
+    """
+    unknown = [row.tolist() for row in rows if tuple(row.tolist()) not in script]
+    if unknown:
+        raise RuntimeError(
+            f"the trainer ran the row {unknown[0]}, which is none of the {len(script)} that were given: "
+            f"trl {version('trl')} is fed through another seam than this loop uses"
+        )
+    return [script[tuple(row.tolist())] for row in rows]
 
 
 def padded(values: Sequence[Any], kind: Any = np.float64) -> Any:

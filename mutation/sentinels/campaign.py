@@ -2,7 +2,7 @@
 
 `--cache` takes from the cache without running anything again, `--check-cache` runs all of it again, `--resume` goes on,
 `--cold` has each fault on before the tests are collected, `--patient` lets tests run for long with little
-memory, `--foreign` asks for no effect.
+memory, `--foreign` asks for no effect, `--killer=TEST` goes first.
 """
 
 import sys
@@ -22,7 +22,7 @@ options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
 mode, *names = [argument for argument in sys.argv[1:] if argument not in options]
 if mode == "why":
     sys.exit(str(explain(FAULTS[names[0]], f"planted_faults:FAULTS:{names[0]}", names[1:])))
-given = dict(option.split("=") for option in options if "=" in option)
+given = dict(option.split("=", 1) for option in options if "=" in option)
 asked = names or list(FAULTS)
 shard = read_shard(given["--shard"]) if "--shard" in given else None
 plan = Plan(
@@ -32,6 +32,7 @@ plan = Plan(
     suite=[file for file in ("test_toy.py", "test_collected.py") if Path(file).exists()],
     effects="" if "--foreign" in options else "test_effects.py",
     equivalent={"excused": "it changes nothing"},
+    killers={name: [given["--killer"]] for name in asked} if "--killer" in given else {},
     first_kill=mode != "matrix",
     cache="--cache" in options or "--check-cache" in options,
     resume="--resume" in options,

@@ -19,6 +19,7 @@ def test_a_window_divides_by_all_of_its_tokens():
 
     assert_rows(completions.by_window(MASKS, ADVANTAGE), expected)
     assert_rows(completions.by_window_of_groups(MASKS, ADVANTAGE), expected)
+    assert_rows(completions.by_window_of_neighbours(MASKS, ADVANTAGE), expected)
 
 
 def test_micro_batches_divide_by_their_own_tokens():

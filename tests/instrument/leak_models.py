@@ -47,6 +47,49 @@ class Normalised(Tagger):
         self.couple = lambda hidden: self.norm(hidden.transpose(1, 2)).transpose(1, 2)
 
 
+class ReadsDetached(Tagger):
+    """Row b gets a part of row b - 1's hidden states, which are cut from the graph."""
+
+    def __init__(self):
+        super().__init__(lambda hidden: hidden + 0.5 * nn.functional.pad(hidden.detach(), (0, 0, 0, 0, 1, 0))[:-1])
+
+
+class ReadsIds(Tagger):
+    """Row b gets a vector that is looked up for the ids of row b - 1."""
+
+    def __init__(self):
+        super().__init__()
+        self.by_ids = nn.Embedding(VOCABULARY, SIZE)
+
+    def forward(self, input_ids):
+        before = nn.functional.pad(input_ids, (0, 0, 1, 0))[:-1]
+        self.couple = lambda hidden: hidden + self.by_ids(before)
+        return super().forward(input_ids)
+
+
+class ChoosesTokens(Tagger):
+    """An expert takes the half of all tokens of the batch that score highest."""
+
+    def __init__(self):
+        super().__init__(self.route)
+        self.expert = nn.Linear(SIZE, SIZE)
+
+    def route(self, hidden):
+        score_bt = hidden[:, :, 0]
+        taken_bt = score_bt >= score_bt.flatten().median()
+        return torch.where(taken_bt[:, :, None], self.expert(hidden), hidden)
+
+
+class ReadsBoth(Tagger):
+    """Row 0's logits double when the first tokens of the next two rows are other ones than 5 and 10."""
+
+    def forward(self, input_ids):
+        logits = super().forward(input_ids)
+        if input_ids[1, 0] != 5 and input_ids[2, 0] != 10:
+            logits[0] *= 2
+        return logits
+
+
 def padded_batch(rows=4, length=5):
     """Rows of one length without an attention mask."""
     ids = torch.arange(rows * length).reshape(rows, length)

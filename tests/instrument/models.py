@@ -15,6 +15,7 @@ from transformers import (
     GraniteForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
+    LlamaForSequenceClassification,
 )
 
 VOCABULARY = 61
@@ -45,6 +46,10 @@ def sizes(**more):
 
 def llama(seed=0, **config):
     return seeded(lambda: LlamaForCausalLM(LlamaConfig(**sizes(**config))), seed)
+
+
+def row_classifier(seed=0, **config):
+    return seeded(lambda: LlamaForSequenceClassification(LlamaConfig(**sizes(**config))), seed)
 
 
 def tied(seed=0):
@@ -101,7 +106,7 @@ def with_lora(seed=0, target="q_proj", base=llama, **more):
     """A PEFT wrapper whose adapters are not zero, as they are in the beginning."""
     from peft import LoraConfig, get_peft_model
 
-    config = LoraConfig(r=2, target_modules=[target], task_type="CAUSAL_LM", **more)
+    config = LoraConfig(r=2, target_modules=[target], **{"task_type": "CAUSAL_LM", **more})
     with warnings.catch_warnings():
         # peft calls transformers by a name that it is about to drop.
         warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)

@@ -65,7 +65,7 @@ def test_both_files_are_written(asked, tmp_path):
         (["--resume"], "--resume needs --json FILE"),
         (["--json", "nowhere/a.json"], "name a file in a folder that is there"),
         (["--html", "nowhere/a.html"], "name a file in a folder that is there"),
-        (["--head", "nonsense"], "none of causal-lm, masked-lm"),
+        (["--head", "nonsense"], "none of causal-lm, conditional-generation"),
         (["--repro", "llama", "nonsense"], "one of the checks 'packed, default call'"),
         (["--repro", "nonsense", "head"], "'nonsense' matches none of"),
         (["--repro", "musicgen", "head"], "musicgen cannot be built"),

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -87,6 +88,15 @@ def test_what_cannot_be_built_says_why(sweep):
 
     assert "MusicgenConfig" in found.reason
     assert {} == found.cells
+
+
+def test_a_thread_that_is_about_to_end_is_waited_for():
+    thread = threading.Thread(target=time.sleep, args=(0.2,))
+    thread.start()
+
+    module.start_method()
+
+    assert not thread.is_alive()
 
 
 def test_processes_are_forked_only_without_threads():

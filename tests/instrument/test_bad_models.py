@@ -3,7 +3,7 @@
 import pytest
 import torch
 from torch import nn
-from transformers import LlamaForSequenceClassification
+from transformers import LlamaForQuestionAnswering
 
 from instrument import watch
 from tests.instrument import models
@@ -73,12 +73,12 @@ class WithHeadOnly(models.Written):
         return self.out
 
 
-def classifier():
+def answering():
     """Has a base model, but no head over a vocabulary."""
-    return LlamaForSequenceClassification(models.llama().config)
+    return LlamaForQuestionAnswering(models.llama().config)
 
 
-@pytest.mark.parametrize("make", [lambda: models.llama().model, WithHeadOnly, classifier])
+@pytest.mark.parametrize("make", [lambda: models.llama().model, WithHeadOnly, answering])
 def test_a_model_without_a_base_or_without_a_head(make):
     model = models.seeded(make)
 

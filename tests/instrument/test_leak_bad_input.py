@@ -8,7 +8,6 @@ from instrument import build_probe
 from instrument.leak import find_leaks, leak_matrix
 from instrument.leak_probe import build_leak_probe
 from instrument.leak_sequences import by_token, find_sequences
-from instrument.leak_watch import watch_leaks
 from tests.instrument.leak_models import Tagger, padded_batch
 
 
@@ -36,7 +35,21 @@ def changed(**values):
             changed(position_ids=torch.zeros(3, 4, 5, dtype=torch.long)),
             r"position_ids is torch.int64 of shape \[3, 4, 5\]",
         ),
-        (changed(position_ids=torch.arange(5).expand(3, 5)), r"position_ids is \[3, 5\], but the batch is \[4, 5\]"),
+        (
+            changed(position_ids=torch.arange(5).expand(3, 5)),
+            r"position_ids is torch.int64 of shape \[3, 5\], but the tokens are \[4, 5\]: give a whole number for each",
+        ),
+        (
+            {**padded_batch(rows=1), "position_ids": torch.tensor([0, 1, 2, 0, 1])},
+            r"position_ids is torch.int64 of shape \[5\], but the tokens are \[1, 5\]: give a whole number for each",
+        ),
+        (
+            {name: value.numpy() for name, value in padded_batch().items()},
+            r"input_ids is a ndarray: give a tensor, as torch.as_tensor\(input_ids\) makes one",
+        ),
+        (changed(labels=padded_batch()["labels"].tolist()), r"labels is a list: give a tensor"),
+        (changed(position_ids=[[0, 1, 2, 0, 1]] * 4), r"position_ids is a list: give a tensor"),
+        (changed(attention_mask=torch.ones(4, 5).numpy()), r"attention_mask is a ndarray: give a tensor"),
         (
             changed(cu_seq_lens_q=torch.tensor([0, 3, 5])),
             r"cu_seq_lens_q=\[0, 3, 5\] does not cut a batch of shape \[4, 5\]",
@@ -67,6 +80,20 @@ def test_documents_that_do_not_fit_are_refused(model, documents, message):
 def test_slices_that_overlap_or_are_empty_are_refused(model, documents):
     with pytest.raises(ValueError, match=r"is empty or shares a token with one before it"):
         leak_matrix(model, padded_batch(rows=1), documents)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        (slice(0, 4, 2), r"documents\[1\]=slice\(0, 4, 2\) has a step, but a sequence is a run of tokens"),
+        (slice(4, 2, -1), r"has a step"),
+        (slice(3, 6), r"documents\[1\]=slice\(3, 6, None\) reaches past the row, which has 5 tokens"),
+        (slice(-6, -3), r"reaches past the row"),
+    ],
+)
+def test_slices_that_are_no_run_of_the_row_are_refused(model, where, message):
+    with pytest.raises(ValueError, match=message):
+        find_leaks(model, padded_batch(rows=1), [slice(4, 5), where])
 
 
 @pytest.mark.parametrize("ends", [[0, 2], [1, 5], [0, 3, 3, 5], [0, 4, 2, 5]])
@@ -127,20 +154,40 @@ def test_a_model_in_which_nothing_could_leak_is_refused():
         find_leaks(build_probe(41), padded_batch())
 
 
-def test_rows_too_short_to_tell_are_not_refused():
-    assert not find_leaks(build_probe(41), padded_batch(length=2))
+@pytest.mark.parametrize("make", [lambda: build_probe(41), Tagger])
+def test_rows_too_short_to_tell_are_refused(make):
+    with pytest.raises(ValueError, match=r"no sequence has a target behind its second token, so whether"):
+        find_leaks(make(), padded_batch(length=2))
 
 
-def test_a_watch_that_saw_nothing_says_so(model):
-    with pytest.raises(ValueError, match=r"LlamaForCausalLM was never called with labels and gradients on"):
-        with watch_leaks(model), torch.no_grad():
-            model(**padded_batch())
+class Overlooks(Tagger):
+    """What it gives for some rows depends on none of their tokens."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.rows = rows
+
+    def forward(self, input_ids):
+        logits = super().forward(input_ids)
+        logits[self.rows] = 0
+        return logits
 
 
-def test_an_error_in_the_watched_block_is_not_hidden(model):
-    with pytest.raises(KeyError, match="mine"):
-        with watch_leaks(model):
-            raise KeyError("mine")
+@pytest.mark.parametrize("length", [2, 3, 5])
+@pytest.mark.parametrize("rows", [[0], [3], [1, 2], [0, 1, 2, 3]])
+def test_a_sequence_that_nothing_was_read_of_is_refused(length, rows):
+    named = "; ".join(f"row {b}, tokens 0-{length - 1}" for b in rows[:3])
+
+    with pytest.raises(ValueError, match=rf"the loss of {named}( and 1 more)? depends on none of its own tokens"):
+        find_leaks(Overlooks(rows), padded_batch(length=length))
+
+
+def test_a_sequence_without_labels_need_not_be_read():
+    batch = padded_batch()
+    batch["labels"] = batch["labels"].clone()
+    batch["labels"][2] = -100
+
+    assert not find_leaks(Overlooks([2]), batch)
 
 
 def test_tokens_of_no_row_belong_to_no_document():

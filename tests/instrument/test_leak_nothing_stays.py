@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from instrument import watch
+from instrument.capture import Replay
 from instrument.leak import find_leaks, leak_matrix
 from instrument.leak_probe import build_leak_probe
 from instrument.leak_watch import watch_leaks
@@ -128,3 +129,25 @@ def test_gradients_are_not_checkpointed_away():
 
     assert not find_leaks(model, ids)
     assert len(find_leaks(model, {**ids, "attention_mask": torch.ones(2, 1, 5, 5)}, [[0, 0, 1, 1, 1]] * 2).pairs) == 4
+
+
+def test_a_model_that_names_no_input_embeddings_is_searched(monkeypatch):
+    def refuse():
+        raise NotImplementedError("none")
+
+    model = build_leak_probe(30)
+    monkeypatch.setattr(model, "get_input_embeddings", refuse)
+
+    assert not find_leaks(model, make_batch(tracer_rows([5, 3])))
+
+
+def test_a_search_that_cannot_begin_leaves_every_instrument_awake(monkeypatch):
+    def fail():
+        raise RuntimeError("no embeddings today")
+
+    model = build_leak_probe(30)
+    monkeypatch.setattr(model, "get_input_embeddings", fail)
+
+    with pytest.raises(RuntimeError, match="no embeddings today"):
+        find_leaks(model, make_batch(tracer_rows([5, 3])))
+    assert Replay.running == 0

@@ -22,10 +22,21 @@ KNOWN = (
     "GRPO dapo, S = 2 K",
     "GRPO cispo, S = 2 K",
     "GRPO vespo, S = 2 K",
+    "Online DPO, sigmoid",
+    "Online DPO, ipo",
 )
 NOT_RUN = ("GRPO ratio of another sampler",)
 # What a fault in the trainer must turn red, one for each way of judging; the others are marked slow.
-FEW = ("SFT dft", "SFT dft, label smoothing", "DPO sigmoid", "KTO kto", "Reward", "GRPO clipped", "RLOO")
+FEW = (
+    "SFT dft",
+    "SFT dft, label smoothing",
+    "DPO sigmoid",
+    "KTO kto",
+    "Reward",
+    "GRPO clipped",
+    "RLOO",
+    "Online DPO, ipo",
+)
 
 
 def outcome(name):

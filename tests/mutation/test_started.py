@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mutation.started import Tally, everywhere
+from faults._started import Tally, everywhere
 from tests.mutation.project import ROOT, campaign, lay_out
 
 pytestmark = pytest.mark.spawn
-SITE = ROOT / "mutation" / "site"
+SITE = ROOT / "faults" / "_site"
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_seam_that_only_a_started_process_lacks_is_stale(project):
     told = campaign(project, "first", "in_old_release").stdout
 
     assert summary_of(project)["in_old_release"]["status"] == "stale"
-    assert "in a process that the test started: LookupError: toy: toy is not installed" in told
+    assert "in a started process: LookupError: toy: toy is not installed" in told
 
 
 def test_torchrun_has_the_fault_in_every_rank(project):
@@ -147,7 +147,7 @@ def test_a_fault_that_cannot_be_found_is_told_and_the_process_runs_on(project):
 def test_what_a_started_process_tells_is_raised(tmp_path, told, error):
     (tmp_path / "hits").write_text(f"0\n!{told}: the reason\n")
 
-    with pytest.raises(error, match=f"^in a process that the test started: {told}: the reason$"):
+    with pytest.raises(error, match=f"^in a started process: {told}: the reason$"):
         Tally(str(tmp_path / "hits"), {"toy:f": 0}, os.getpid()).total()
 
 

@@ -16,8 +16,10 @@ from instrument.leak_watch import watch_leaks
 from instrument.loops.sft import run_sft
 from instrument.loops.trainer import run_trainer
 from instrument.probe import vocabulary_for
+from tests.instrument.leak_models import Tagger, padded_batch
 
-lengths = st.lists(st.integers(2, 7), min_size=2, max_size=6)
+# Without a document of three tokens it cannot be seen whether the model carries anything from token to token.
+lengths = st.lists(st.integers(2, 7), min_size=2, max_size=6).filter(lambda drawn: max(drawn) > 2)
 precisions = st.sampled_from([torch.float32, torch.float64])
 seeds = st.integers(0, 2**16)
 
@@ -30,9 +32,9 @@ def rows_with_short_ones(draw):
 
 
 def searched(train, rows, *kind, **config):
-    """What a search of a trainer's first batch finds, the documents told by their tokens."""
+    """What a search of a trainer's first batch finds, changed tokens included, the documents told by their tokens."""
     model = build_leak_probe(vocabulary_for(rows), *kind, **config)
-    with watch_leaks(model, by_token(rows)) as found:
+    with watch_leaks(model, by_token(rows), forward=True) as found:
         train(model, rows)
     return found[0]
 
@@ -98,7 +100,7 @@ def test_a_flattened_batch_does_not_leak(name, rows, dtype):
 def test_several_packed_rows_do_not_leak(lengths, dtype):
     rows = tracer_rows(lengths)
     model = build_leak_probe(2 * vocabulary_for(rows), dtype=dtype)
-    with watch_leaks(model) as found:
+    with watch_leaks(model, forward=True) as found:
         two_packed_rows(model, rows)
 
     assert len(found[0].sequences) == 2 * len(lengths)
@@ -143,32 +145,65 @@ def test_wrapped_packs_leak_from_the_front(halves):
     np.testing.assert_array_equal(found.pattern(), leaks.rows_of_packs(packs))
 
 
-@given(rows=rows_with_short_ones(), seed=seeds)
-def test_one_document_weighs_and_loses_the_same_in_every_batch(rows, seed):
-    targets = [token for row in rows for token in row[1:]]
-    read = [weights_and_losses(train, rows, seed) for train in (padded, flattened)]
+def in_one_window(micro_batch, **arguments):
+    """The Trainer, with all rows in one optimizer step of micro-batches."""
 
-    for weight, loss in read:
-        assert sorted(weight) == sorted(targets)
-        np.testing.assert_allclose([weight[t] * len(targets) for t in targets], 1, rtol=1e-6)
-        np.testing.assert_allclose([loss[t] for t in targets], [read[0][1][t] for t in targets], rtol=1e-9)
+    def train(model, rows):
+        run_trainer(model, rows, micro_batch=micro_batch, accumulation=len(rows), **arguments)
+
+    return train
+
+
+def in_one_window_of_trl(micro_batch, **arguments):
+    """SFTTrainer, with all rows, or the packs of them, in one optimizer step of micro-batches."""
+
+    def train(model, rows):
+        run_sft(model, rows, micro_batch=micro_batch, gradient_accumulation_steps=len(rows), **arguments)
+
+    return train
+
+
+# Rows, or packs, of a micro-batch, for each of the ways to batch that are compared.
+splits = st.tuples(*[st.integers(1, 4)] * 3)
 
 
 @settings(max_examples=5)
-@given(lengths=lengths, seed=seeds)
-def test_one_document_weighs_and_loses_the_same_under_trl(lengths, seed):
-    rows = tracer_rows(lengths)
+@given(rows=rows_with_short_ones(), split=splits, seed=seeds)
+def test_one_document_weighs_and_loses_the_same_in_every_batch(rows, split, seed):
+    flat = {"collator": DataCollatorWithFlattening()}
+
+    assert_weigh_and_lose_alike(
+        [in_one_window(split[0]), in_one_window(split[1], **flat), in_one_window(len(rows), **flat)],
+        rows,
+        seed,
+    )
+
+
+@settings(max_examples=5)
+@given(lengths=lengths, split=splits, seed=seeds)
+def test_one_document_weighs_and_loses_the_same_under_trl(lengths, split, seed):
+    packed = {"packing": True, "max_length": 8}
+
+    assert_weigh_and_lose_alike(
+        [
+            in_one_window(split[0]),
+            in_one_window_of_trl(split[1], **packed),
+            in_one_window_of_trl(split[2], padding_free=True, max_length=None),
+        ],
+        tracer_rows(lengths),
+        seed,
+    )
+
+
+def assert_weigh_and_lose_alike(ways, rows, seed):
+    """Every target weighs one over their number in each of the ways to train, and loses what it does in the first."""
     targets = [token for row in rows for token in row[1:]]
-    read = [weights_and_losses(train, rows, seed) for train in (padded, packed, without_padding)]
+    read = [weights_and_losses(train, rows, seed) for train in ways]
 
     for weight, loss in read:
         assert sorted(weight) == sorted(targets)
         np.testing.assert_allclose([weight[t] * len(targets) for t in targets], 1, rtol=1e-6)
         np.testing.assert_allclose([loss[t] for t in targets], [read[0][1][t] for t in targets], rtol=1e-9)
-
-
-def padded(model, rows):
-    run_trainer(model, rows, micro_batch=len(rows))
 
 
 def weights_and_losses(train, rows, seed):
@@ -176,6 +211,7 @@ def weights_and_losses(train, rows, seed):
     model = build_leak_probe(vocabulary_for(rows), seed=seed)
     with watch(model) as report:
         train(model, rows)
+    assert len(report.windows) == 1
     scored = [(row, i) for row in report.rows for i in np.flatnonzero(row.scored)]
     return (
         {int(row.target[i]): row.weight[i] for row, i in scored},
@@ -186,7 +222,7 @@ def weights_and_losses(train, rows, seed):
 @st.composite
 def planted_graphs(draw):
     """Lengths of documents in one row, and which document's tokens may see all of which other's."""
-    sizes = draw(st.lists(st.integers(2, 5), min_size=2, max_size=9))
+    sizes = draw(st.lists(st.integers(2, 5), min_size=2, max_size=9).filter(lambda drawn: max(drawn) > 2))
     edges = draw(st.sets(st.tuples(*[st.integers(0, len(sizes) - 1)] * 2).filter(lambda e: e[0] != e[1]), max_size=8))
     return sizes, sorted(edges)
 
@@ -224,6 +260,30 @@ def test_search_and_full_matrix_agree(planted, seed):
     np.testing.assert_array_equal(found.pattern(), matrix > 0)
     for pair in found.pairs:
         assert pair.gradient == matrix[pair.target, pair.source]
+
+
+@st.composite
+def detached_graphs(draw):
+    """[n][n] which row's hidden states get a part of which other's, cut from the graph."""
+    n = draw(st.integers(2, 9))
+    numbers = st.integers(0, n - 1)
+    edges = draw(st.sets(st.tuples(numbers, numbers).filter(lambda e: e[0] != e[1]), max_size=6))
+    reads_nn = torch.zeros(n, n)
+    for i, j in edges:
+        reads_nn[i, j] = 1
+    return reads_nn
+
+
+@settings(max_examples=10)
+@given(reads_nn=detached_graphs(), length=st.integers(3, 5), seed=seeds)
+def test_changed_tokens_show_detached_reads_and_nothing_else(reads_nn, length, seed):
+    def couple(hidden):
+        return hidden + torch.einsum("ij,jth->ith", reads_nn, hidden.detach())
+
+    found = find_leaks(Tagger(couple, seed), padded_batch(len(reads_nn), length), forward=True)
+    assert not found.pairs
+    assert bool(found) == bool(reads_nn.any())
+    assert (found.pattern() <= (reads_nn.numpy() > 0) | np.eye(len(reads_nn), dtype=bool)).all()
 
 
 @given(lengths=lengths, dropped=st.data(), dtype=precisions)

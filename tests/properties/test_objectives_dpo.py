@@ -1,14 +1,18 @@
 """R7: every token of DPOTrainer weighs what its loss type says, at every optimizer step."""
 
+import copy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from peft import get_peft_model
 
 from instrument.loops.dpo import run_dpo
-from instrument.loops.scored import lora
+from instrument.loops.scored import OldNames, lora
 from instrument.objective_pairs import PairOptions, of_dpo
+from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
-from tests.properties.strategies import betas, few, pairs, seeds
+from tests.properties.strategies import VOCABULARY, betas, few, pairs, seeds
 
 ON_SCORES = ["sigmoid", "hinge", "ipo", "robust", "exo_pair", "discopop", "sigmoid_norm"]
 OTHERS = ["nca_pair", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "sft"]
@@ -56,3 +60,13 @@ def test_a_list_of_losses_weighs_their_sum(drawn, beta, seed, split, names):
 
     driven = run(drawn, losses, options, False, seed, split)
     assert_follows(driven.windows, of_dpo(driven, losses, options))
+
+
+@few
+@given(drawn=pairs(), beta=betas, seed=seeds, split=splits)
+def test_a_model_that_had_an_adapter_is_its_own_reference(drawn, beta, seed, split):
+    with OldNames():
+        model = get_peft_model(tiny_policy(VOCABULARY, seed), lora(("q_proj", "down_proj")))
+
+    driven = run_dpo(model, drawn, reference=copy.deepcopy(model), beta=beta, learning_rate=RATE, **split)
+    assert_follows(driven.windows, of_dpo(driven, {"sigmoid": 1.0}, PairOptions(beta)))

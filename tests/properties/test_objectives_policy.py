@@ -9,8 +9,9 @@ from instrument.loops.grpo import run_grpo
 from instrument.loops.rloo import run_rloo
 from instrument.loops.scored import lora
 from instrument.objective_policy import Options, of_grpo, of_rloo
+from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
-from tests.properties.strategies import few, rollouts, seeds
+from tests.properties.strategies import VOCABULARY, few, rollouts, seeds
 
 LOSS_TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vespo"]
 penalties = st.sampled_from([0.0, 0.1])
@@ -68,8 +69,43 @@ def test_every_token_of_grpo(loss_type, level, drawn, beta, epsilons, corrected,
 
 
 @few
-@given(drawn=rollouts(), beta=penalties, epsilons=limits, normalize=st.booleans(), peft=adapters, seed=seeds)
-def test_every_token_of_rloo(drawn, beta, epsilons, normalize, peft, seed):
+@given(drawn=rollouts(), beta=penalties, seed=seeds, data=st.data())
+def test_what_a_tool_wrote_weighs_nothing(drawn, beta, seed, data):
+    given_groups, split = drawn
+    model, reference = policy_and_reference(False, seed)
+    # The last token is the policy's own, so that a completion scores something.
+    marks = [
+        group._replace(written=[[data.draw(st.booleans()) for _ in ids[1:]] + [True] for ids in group.completions])
+        for group in groups_of(given_groups)
+    ]
+
+    driven = run_grpo(model, marks, reference=reference if beta else None, beta=beta, learning_rate=RATE, **split)
+    closed = Options(beta=beta, steps_per_generation=split["steps_per_generation"])
+    assert_follows(driven.windows, of_grpo(driven, rewards_of(given_groups), len(given_groups[0][1]), closed))
+
+
+@pytest.mark.parametrize("run, of", [(run_grpo, of_grpo), (run_rloo, of_rloo)], ids=["grpo", "rloo"])
+@few
+@given(drawn=rollouts(), seed=seeds, data=st.data())
+def test_a_completion_without_a_reward_weighs_nothing(run, of, drawn, seed, data):
+    given_groups, split = drawn
+    lost = [data.draw(st.integers(0, len(rewards) - 1)) for _, _, rewards in given_groups]
+    groups = [
+        group._replace(rewards=[[None] if i == gone else r for i, r in enumerate(group.rewards)])
+        for group, gone in zip(groups_of(given_groups), lost)
+    ]
+    rewards, size = [reward for group in groups for reward in group.rewards], len(groups[0].completions)
+
+    driven = run(tiny_policy(VOCABULARY, seed), groups, beta=0.0, learning_rate=RATE, **split)
+    closed = Options(steps_per_generation=split["steps_per_generation"])
+    forms = of(driven, rewards, size, closed) if run is run_grpo else of(driven, rewards, size, beta=0.0)
+    assert_follows(driven.windows, forms)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@few
+@given(drawn=rollouts(), beta=penalties, epsilons=limits, peft=adapters, seed=seeds)
+def test_every_token_of_rloo(normalize, drawn, beta, epsilons, peft, seed):
     given_groups, split = drawn
     model, reference = policy_and_reference(peft, seed)
     options = {"beta": beta, "epsilon": epsilons[0], "epsilon_high": epsilons[1]}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from instrument.loops.sft import run_supervised
 from instrument.objective_pairs import of_sft
+from instrument.probe import EOS
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows
 from tests.properties.strategies import VOCABULARY, Ids, few, seeds
@@ -13,9 +14,9 @@ from tests.properties.strategies import VOCABULARY, Ids, few, seeds
 
 @st.composite
 def masked_rows(draw, columns):
-    """Two to six rows, and a mask for each column; all of them are 1 at the last token."""
+    """Two to six rows that end with the end of sequence, and a mask for each column; all are 1 at the last token."""
     ids = Ids(draw(seeds))
-    rows = [ids.take(n) for n in draw(st.lists(st.integers(2, 7), min_size=2, max_size=6))]
+    rows = [(*ids.take(n), EOS) for n in draw(st.lists(st.integers(1, 6), min_size=2, max_size=6))]
     masks = {name: [[draw(st.integers(0, 1)) for _ in row[1:]] + [1] for row in rows] for name in columns}
     return rows, masks
 

@@ -1,6 +1,6 @@
 """A fault, or the counters on seams, in every process that a test starts: forked, spawned or launched.
 
-A forked process inherits the fault. A fresh Python process finds `site/sitecustomize.py` on its PYTHONPATH and, in an
+A forked process inherits the fault. A fresh Python process finds `_site/sitecustomize.py` on its PYTHONPATH and, in an
 environment variable, what to plant: the file for the counts, the fault, the path and the seams, one per line.
 """
 
@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from importlib import import_module
 from pathlib import Path
 
-from faults import Fault
-from faults._plant import swapped
+from ._fault import Fault
+from ._plant import swapped
 
 PLANTED: list[AbstractContextManager[None]] = []
 
@@ -61,7 +61,7 @@ class Tally:
         for line in lines:
             if line.startswith("!"):
                 kind = LookupError if line.startswith("!LookupError: ") else RuntimeError
-                raise kind(f"in a process that the test started: {line[1:]}")
+                raise kind(f"in a started process: {line[1:]}")
         seams = list(self.numbers)
         for line in lines:
             self.counts[seams[int(line)]] += 1
@@ -71,7 +71,7 @@ class Tally:
 
 def environment(file: Path, place: str, seams: Sequence[str]) -> dict[str, str]:
     """The variables by which a fresh Python process learns what to plant; arguments as in `everywhere`."""
-    here, path = str(Path(__file__).with_name("site")), os.pathsep.join(filter(None, sys.path))
+    here, path = str(Path(__file__).with_name("_site")), os.pathsep.join(filter(None, sys.path))
     return {
         "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")])),
         "WEIGHBRIDGE_PLANTED": "\n".join([str(file), place, path, *seams]),

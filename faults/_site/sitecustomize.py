@@ -47,7 +47,7 @@ class Planter:
         # In front: the campaign's own code, even where another copy of it is installed.
         sys.path[:] = self.path + kept
         try:
-            from mutation.started import plant
+            from faults._started import plant
 
             plant(self.file, self.place, seams)
         except BaseException as error:

@@ -1,0 +1,31 @@
+"""The constant length of Dr. GRPO is the padded width of the micro-batch."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Divide by the width."""
+
+    def _compute_loss(self: Any, model: Any, inputs: Any) -> Any:
+        kept, self.max_completion_length = self.max_completion_length, int(inputs["completion_mask"].sum(1).max())
+        found = original(self, model, inputs)
+        self.max_completion_length = kept
+        return found
+
+    return _compute_loss
+
+
+FAULT = Fault(
+    library="trl>=1.0",
+    seam="trl.trainer.grpo_trainer:GRPOTrainer._compute_loss",
+    source="https://github.com/verl-project/verl/issues/3741",
+    year=2025,
+    mechanism="What a token weighs depends on the longest completion beside it; emulated in TRL.",
+    effect="closed_forms.rollouts:by_widths",
+    clean="closed_forms.rollouts:by_slots",
+    quantity="weights",
+    visible="trl_grpo_slots",
+    patch=patch,
+)

@@ -1,0 +1,28 @@
+"""The loss of each micro-batch of completions is not divided by the number of them."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Take the division back that the Trainer does behind the loss."""
+
+    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(self, *args, **kwargs) * self.current_gradient_accumulation_steps
+
+    return _compute_loss
+
+
+FAULT = Fault(
+    library="trl>=1.0",
+    seam="trl.trainer.kto_trainer:KTOTrainer._compute_loss",
+    source="https://github.com/hiyouga/LlamaFactory/pull/5852",
+    year=2024,
+    mechanism="The Trainer leaves the division to the loss, which is a mean over its own micro-batch.",
+    effect="closed_forms.pair_rows:kto_rows_added_up",
+    clean="closed_forms.completions:kto_rows",
+    quantity="weights",
+    visible="trl_kto",
+    patch=patch,
+)

@@ -1,0 +1,93 @@
+"""From gradients at the logits of a head that scores its labels in place to a record of windows.
+
+Such heads class tokens or rows, fill in masked tokens, choose among rows, or decode what an encoder read. What comes
+between the loss and the logits is read; what is behind the logits, as by the live instrument, is not.
+
+Letters: b rows, n targets.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .capture import Capture, CapturedWindow, Replay, refuse_compiled
+from .forward import Forward, token_ids
+from .leak_loss import named
+from .locate import unwrapped
+from .logits import kind_of, read_rows
+from .record import Record, Row, Window, refuse_unscored
+
+
+def scores_labels_in_place(model: Any) -> bool:
+    """Whether transformers' class of this model, or of what it wraps, has such a head."""
+    inner: Any = unwrapped(model)
+    name = type(inner).__name__
+    # The last two, which train a causal or a masked model, never shift.
+    kinds = "For(SequenceClassification|TokenClassification|MaskedLM|MultipleChoice)|^(XLM|Flaubert)WithLMHeadModel"
+    if re.search(f"({kinds})$", name):
+        return hasattr(inner, "config")
+    encodes = getattr(getattr(inner, "config", None), "is_encoder_decoder", False) is True
+    return encodes and getattr(inner, "get_output_embeddings", lambda: None)() is not None
+
+
+class LabelRecorder:
+    """Reads each gradient as it arrives and keeps numbers only; see LiveRecorder."""
+
+    def __init__(self, model: nn.Module) -> None:
+        refuse_compiled(model)
+        self._model: Any = unwrapped(model)
+        where = f"the logits of {type(self._model).__name__}"
+        self.record = Record("live", where, 0, "", "")
+        self.capture = Capture(
+            self._model, self._model, where, self._take, self._close, find=logits_of, describe=describe_labels
+        )
+
+    def _take(self, forward: Forward, output: Any, gradient: Tensor) -> list[Row]:
+        logits = logits_of(output)
+        with Replay(), torch.autocast(gradient.device.type, enabled=False), torch.random.fork_rng(devices=[]):
+            work = str(forward.autocast or gradient.dtype).removeprefix("torch.")
+            self.record.vocabulary = max(2, logits.shape[-1])
+            self.record.work_dtype, self.record.loss_dtype = work, "float32" if work == "float64" else work
+            rows = read_rows(logits, gradient, 0, forward.labels, kind_of(self._model, forward.labels))
+        mask = forward.attention_mask
+        if mask is not None and not self._model.config.is_encoder_decoder and mask.shape == logits.shape[:-1]:
+            # A label on padding trains padding.
+            rows = [replace(row, intended=row.scored & (m.cpu().numpy() > 0)) for row, m in zip(rows, mask)]
+        return rows
+
+    def _close(self, window: CapturedWindow) -> None:
+        order = sorted({a.backward for a in window.arrivals})
+        rows = [replace(row, micro_batch=order.index(a.backward)) for a in window.arrivals for row in a.reading]
+        shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
+        measured = Window(rows, [], *shape, 0.0)
+        refuse_unscored(measured, len(self.record.windows))
+        self.record.windows.append(measured)
+
+
+def logits_of(output: Any) -> Tensor:
+    """The logits in what a model returned: by their name, or the first tensor that is no single number.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = output if isinstance(output, Tensor) else named(output, "logits")
+    if found is None and isinstance(output, tuple):
+        found = next((x for x in output if isinstance(x, Tensor) and x.dim() > 1), None)
+    if not isinstance(found, Tensor):
+        raise ValueError(f"the model returned {type(output).__name__} without logits: call it so that it gives them")
+    return found
+
+
+def describe_labels(batch: dict[str, Any], logits: Tensor, index: int, where: str) -> Forward:
+    """Note the labels of a forward as they were given."""
+    ids, labels = token_ids(batch), batch.get("labels")
+    if not (labels is None or isinstance(labels, Tensor)):
+        raise ValueError(f"labels is a {type(labels).__name__}: pass a tensor with a label for each target")
+    kind = logits.device.type
+    autocast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+    mask = batch.get("attention_mask")
+    held = None if labels is None else labels.detach()
+    return Forward(index, ids, held, mask if isinstance(mask, Tensor) else None, autocast)

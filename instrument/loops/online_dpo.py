@@ -1,0 +1,83 @@
+"""trl.experimental's real OnlineDPOTrainer, driven on given pairs of completions and their rewards."""
+
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import torch
+from datasets import Dataset
+
+from ..objective_record import Driven
+from ..probe import PAD
+from .groups import CHANGES as COMMON
+from .groups import Answers, Group, scripted
+from .reference_free import experimental
+from .scored import OldNames, Snapshots, drive, settings, tokenizer_of_words, words
+
+SEAM = "_generate"
+CHANGES = {**COMMON, SEAM: "replaced on the instance: hands over the given completions, nothing is generated"}
+
+
+def run_online_dpo(
+    model: Any, groups: Sequence[Group], *, reference: Any, micro_batch: int, **arguments: Any
+) -> Driven:
+    """Train for one epoch.
+
+    Args:
+        model: the policy.
+        groups: the prompts, no row twice, with two completions each.
+        reference: the reference model.
+        micro_batch: prompts per backward.
+        arguments: further OnlineDPOConfig, over the ones in CHANGES.
+
+    Returns:
+        The run; the completions of group g are 2 g and 2 g + 1. A micro-batch holds all first ones above all second.
+
+    Raises:
+        ValueError: groups or rewards that do not fit, or what OnlineDPOConfig refuses.
+        LookupError: what is installed has no such trainer, or it has no such seam.
+    """
+    trainer, config = experimental("online_dpo", "OnlineDPO")
+    if not hasattr(trainer, SEAM):
+        raise LookupError(
+            f"trl {version('trl')}: OnlineDPOTrainer has no {SEAM}, through which completions are handed over"
+        )
+    sizes = sorted({len(group.completions) for group in groups})
+    if sizes != [2]:
+        raise ValueError(f"OnlineDPO compares two completions, got groups of {sizes}: give two per prompt")
+    script, snapshots, answers = scripted(groups, False), Snapshots(), Answers(groups)
+
+    def generate(model: Any, prompts: list[str], images: Any = None) -> tuple[Any, ...]:
+        firsts = answers.next(prompts)
+        numbers = [*firsts, *(number + 1 for number in firsts)]
+        rows = [answers.rows[number] for number in numbers]
+        prompt, prompt_mask = table([row[0] for row in rows], left=True)
+        completion, completion_mask = table([row[1] for row in rows], left=False)
+        return prompt, prompt_mask, completion, completion_mask, None
+
+    def reward(prompts: list[str], completion_ids: list[list[int]], **_: Any) -> list[float | None]:
+        rows = [tuple(i for i in ids if i != PAD) for ids in completion_ids]
+        return [answers.rows[answers.numbers[prompt, row]][2][0] for prompt, row in zip(prompts, rows)]
+
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        built = trainer(
+            model=model,
+            ref_model=reference,
+            reward_funcs=reward,
+            args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
+            train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
+            processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+        )
+        setattr(built, SEAM, generate)
+        driven = drive(built, script, snapshots, reference)
+    driven.record.changes.update(CHANGES)
+    return driven
+
+
+def table(rows: Sequence[Sequence[int]], left: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """[b, t] ids of rows that are padded on one side, and the mask of their tokens."""
+    width = max(len(row) for row in rows)
+    pads = [[PAD] * (width - len(row)) for row in rows]
+    ids = torch.tensor([[*pad, *row] if left else [*row, *pad] for row, pad in zip(rows, pads)])
+    return ids, (ids != PAD).long()

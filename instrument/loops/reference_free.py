@@ -1,0 +1,87 @@
+"""trl.experimental's real CPOTrainer and ORPOTrainer, driven on given pairs."""
+
+import importlib
+import os
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from datasets import Dataset
+
+from ..objective_record import Driven
+from ..probe import EOS
+from .dpo import Pair
+from .scored import CHANGES, OldNames, Snapshots, drive, settings, tokenizer_of_words, words
+
+
+def run_cpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments: Any) -> Driven:
+    """Train for one epoch; SimPO and AlphaPO are options of CPO.
+
+    Args:
+        model: the policy.
+        pairs: prompt, chosen and rejected ids; no row twice. TRL puts the end of sequence behind each completion.
+        micro_batch: pairs per backward.
+        arguments: further CPOConfig, over the ones in CHANGES.
+
+    Returns:
+        The run; number 2 p is the chosen row of pair p, 2 p + 1 the rejected. The completions are scored.
+
+    Raises:
+        ValueError: a pair without a token, a row twice, or what CPOConfig refuses.
+        LookupError: what is installed has no such trainer.
+    """
+    return run("cpo", "CPO", model, pairs, False, micro_batch, arguments)
+
+
+def run_orpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments: Any) -> Driven:
+    """As ``run_cpo``, with ORPOTrainer; the prompts of the chosen rows are scored too."""
+    return run("orpo", "ORPO", model, pairs, True, micro_batch, arguments)
+
+
+def run(
+    module: str,
+    name: str,
+    model: Any,
+    pairs: Sequence[Pair],
+    with_prompts: bool,
+    micro_batch: int,
+    arguments: dict[str, Any],
+) -> Driven:
+    """Train with trl.experimental.<module>.<name>Trainer; with_prompts: those of the chosen rows are scored."""
+    trainer, config = experimental(module, name)
+    script = {}
+    for p, (prompt, *sides) in enumerate(pairs):
+        for side, completion in enumerate(sides):
+            marks = [with_prompts and side == 0] * (len(prompt) - 1) + [True] * (len(completion) + 1)
+            script[(*prompt, *completion, EOS)] = (2 * p + side, marks)
+    if len(script) != 2 * len(pairs) or not all(len(part) for pair in pairs for part in pair):
+        raise ValueError(f"pairs need a prompt and two completions, no row twice, got {list(pairs)!r}")
+    table = [{"prompt": words(p), "chosen": f" {words(c)}", "rejected": f" {words(r)}"} for p, c, r in pairs]
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        built = trainer(
+            model=model,
+            args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
+            train_dataset=Dataset.from_list(table),
+            processing_class=tokenizer_of_words(model.config.vocab_size),
+        )
+        driven = drive(built, script, Snapshots(), None)
+    driven.record.changes.update(CHANGES)
+    return driven
+
+
+def experimental(module: str, name: str) -> tuple[Any, Any]:
+    """The trainer and the config class of a module of trl.experimental.
+
+    Raises:
+        LookupError: what is installed has no such module or class.
+    """
+    # TRL warns that all of it may change.
+    os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+    try:
+        home = importlib.import_module(f"trl.experimental.{module}")
+        return getattr(home, f"{name}Trainer"), getattr(home, f"{name}Config")
+    except (ImportError, AttributeError) as missing:
+        raise LookupError(
+            f"trl {version('trl')}: no {name}Trainer in trl.experimental.{module} ({missing})"
+        ) from missing

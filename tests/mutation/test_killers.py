@@ -1,0 +1,68 @@
+"""The tests that are tried first, because they noticed before."""
+
+import json
+
+import pytest
+
+from mutation.killers import keep_killers, read_killers
+from tests.mutation.project import campaign, lay_out
+
+
+def folder_of(tmp_path, **faults):
+    told = {name: {"status": status, "killers": killers} for name, (status, *killers) in faults.items()}
+    (tmp_path / "summary.json").write_text(json.dumps({"faults": told}))
+    return tmp_path
+
+
+def kept(tmp_path, before, faults, **campaign):
+    file = tmp_path / "killers.json"
+    file.write_text(json.dumps(before))
+    assert len(json.loads(file.read_text())) == len(before)
+    number = keep_killers(folder_of(tmp_path, **campaign), faults, file)
+    after = json.loads(file.read_text())
+    assert number == len(after)
+    return after
+
+
+def test_who_noticed_is_kept_beside_what_is_known_of_others(tmp_path):
+    assert {"a": "old", "b": "new"} == kept(tmp_path, {"a": "old"}, "ab", b=("killed", "new", "newer"))
+
+
+def test_who_noticed_before_stays_while_it_notices(tmp_path):
+    assert {"a": "t2"} == kept(tmp_path, {"a": "t2"}, "a", a=("killed", "t1", "t2"))
+    assert {"a": "t1"} == kept(tmp_path, {"a": "t3"}, "a", a=("killed", "t1", "t2"))
+
+
+def test_nothing_is_kept_of_faults_that_were_not_killed_or_are_gone(tmp_path):
+    assert {"a": "old"} == kept(tmp_path, {"a": "old", "gone": "t"}, "ab", a=("flaky", "t"), b=("survived",))
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "1"])
+def test_a_file_that_is_something_else_is_refused(tmp_path, text):
+    (tmp_path / "killers.json").write_text(text)
+
+    with pytest.raises(ValueError, match=r"killers\.json is not a JSON object of one test by fault"):
+        read_killers(tmp_path / "killers.json")
+
+
+@pytest.mark.parametrize("text", [None, "{}", "{", "[]"])
+def test_a_folder_without_a_campaign_is_refused(tmp_path, text):
+    if text is not None:
+        (tmp_path / "summary.json").write_text(text)
+    (tmp_path / "killers.json").write_text("{}")
+
+    with pytest.raises(ValueError, match=r"summary\.json holds no verdicts .* give the folder of a complete campaign"):
+        keep_killers(tmp_path, ["a"], tmp_path / "killers.json")
+
+
+@pytest.mark.spawn
+@pytest.mark.parametrize("turn", [1, 2])
+def test_a_killer_that_the_plan_names_goes_first(tmp_path, turn):
+    project = lay_out(tmp_path)
+    killer = f"test_toy.py::test_shares_a_cache[{turn}]"
+
+    campaign(project, "first", "cached", f"--killer={killer}")
+
+    lines = (project / "out" / "journal.jsonl").read_text().splitlines()
+    cells = [cell for cell in map(json.loads, lines) if cell.get("fault") == "cached" and cell["part"] == "first"]
+    assert [killer] == [cell["test"] for cell in cells]

@@ -1,0 +1,60 @@
+"""R7: every token of the trainers of trl.experimental weighs what the loss says, at every optimizer step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instrument.loops.groups import Group
+from instrument.loops.grpo import run_gmpo
+from instrument.loops.reference_free import run_cpo, run_orpo
+from instrument.objective_free import FreeOptions, of_cpo, of_orpo
+from instrument.objective_geometric import of_gmpo
+from instrument.objective_policy import Options
+from instrument.tiny import tiny_policy
+from tests.properties.objectives import RATE, assert_follows, policy_and_reference
+from tests.properties.strategies import VOCABULARY, betas, few, pairs, rollouts, seeds
+
+splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 3), "gradient_accumulation_steps": st.integers(1, 3)})
+
+
+@pytest.mark.parametrize("loss_type", ["sigmoid", "simpo", "hinge", "ipo"])
+@few
+@given(drawn=pairs(), beta=betas, alpha=st.sampled_from([0.0, 0.1]), answers=st.booleans(), seed=seeds, split=splits)
+def test_every_token_of_cpo(loss_type, drawn, beta, alpha, answers, seed, split):
+    options = FreeOptions(loss_type, beta, 0.25, alpha=alpha, cpo_alpha=0.5 * answers)
+
+    driven = run_cpo(
+        tiny_policy(VOCABULARY, seed),
+        drawn,
+        loss_type=loss_type,
+        beta=beta,
+        label_smoothing=0.25,
+        alpha=alpha,
+        cpo_alpha=options.cpo_alpha,
+        learning_rate=RATE,
+        **split,
+    )
+    assert_follows(driven.windows, of_cpo(driven, options))
+
+
+@few
+@given(drawn=pairs(), beta=betas, seed=seeds, split=splits)
+def test_every_token_of_orpo(drawn, beta, seed, split):
+    driven = run_orpo(tiny_policy(VOCABULARY, seed), drawn, beta=beta, learning_rate=RATE, **split)
+    assert_follows(driven.windows, of_orpo(driven, [len(prompt) for prompt, _, _ in drawn], beta))
+
+
+@few
+@given(
+    drawn=rollouts(), beta=st.sampled_from([0.0, 0.1]), epsilons=st.sampled_from([(0.02, 0.03), (0.4, 0.3)]), seed=seeds
+)
+def test_every_token_of_gmpo(drawn, beta, epsilons, seed):
+    given_groups, split = drawn
+    model, reference = policy_and_reference(False, seed)
+    options = {"beta": beta, "epsilon": epsilons[0], "epsilon_high": epsilons[1]}
+    groups = [Group(prompt, completions, [[r] for r in rewards]) for prompt, completions, rewards in given_groups]
+
+    driven = run_gmpo(model, groups, reference=reference if beta else None, learning_rate=RATE, **options, **split)
+    rewards = [reward for group in groups for reward in group.rewards]
+    closed = Options(**options, steps_per_generation=split["steps_per_generation"])
+    assert_follows(driven.windows, of_gmpo(driven, rewards, len(groups[0].completions), closed))
