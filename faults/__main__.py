@@ -7,10 +7,12 @@ import argparse
 import difflib
 import inspect
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from faults import CATALOGUE, Fault
@@ -136,7 +138,7 @@ def run(name: str, fault: Fault, command: Sequence[str]) -> int:
         file.touch()
         try:
             planted = environment(file, f"faults:CATALOGUE:{name}", [fault.seam])
-            status = subprocess.call(command, env={**os.environ, **planted})
+            status = ended(command, {**os.environ, **planted})
         except OSError as error:
             raise LookupError(f"run {name}: {command[0]} cannot be run ({error.strerror}): give a command") from error
         try:
@@ -144,11 +146,33 @@ def run(name: str, fault: Fault, command: Sequence[str]) -> int:
         except (LookupError, RuntimeError) as error:
             print(f"{name}: not planted {error}", file=sys.stderr)
             return status or 1
-    times = f"called {met} times" if met else "never called: the command did not meet the fault"
+    times = "never called: the command did not meet it, or no Python process of it could plant (-I, -E, -S)"
+    if met:
+        times = f"called {met} time{'s' * (met > 1)}"
     print(f"{name}: {fault.seam} was {times}", file=sys.stderr)
     # A shell tells a signal this way.
     return status if status >= 0 else 128 - status
 
 
+def ended(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a command to its own end, whoever interrupts, and return its status."""
+    process = subprocess.Popen(command, env=environment)
+    before = signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
+    try:
+        while True:
+            # A terminal interrupts the command too, which may have a checkpoint to write.
+            with suppress(KeyboardInterrupt):
+                return process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has read enough; Python flushes once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

@@ -1,6 +1,7 @@
 """`python -m faults`: the list, the story of one fault, and any command with a fault planted."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -93,7 +94,44 @@ def test_the_commands_own_status_is_kept_and_a_fault_that_was_not_met_is_told(wo
     done = run("zero_grad_left_out", "--", "bash", "-c", words)
 
     assert done.returncode == status
-    assert "never called: the command did not meet the fault" in done.stderr
+    assert "never called: the command did not meet it" in done.stderr
+
+
+WAITS = """
+import signal, sys, time
+def stop(*_):
+    print("saved")
+    sys.exit(5)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, stop)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.spawn
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_ends_in_its_own_way(number):
+    words = [sys.executable, "-m", "faults", "run", "zero_grad_left_out", "--", sys.executable, "-c", WAITS]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        # A terminal interrupts the whole group; whoever stops a job may send to the runner alone.
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        out, told = process.communicate(timeout=60)
+
+    assert (process.returncode, out) == (5, "saved\n")
+    assert "never called" in told
+
+
+@pytest.mark.spawn
+def test_a_reader_that_has_read_enough_is_no_error():
+    words = f"{sys.executable} -m faults list | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", words], cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert done.stderr == ""
 
 
 @pytest.mark.spawn
