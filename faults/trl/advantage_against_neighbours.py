@@ -1,6 +1,7 @@
 """Groups are cut out of rewards that lie in another order, so that a completion is judged against its neighbours."""
 
 from typing import Any
+from unittest import mock
 
 from .._fault import Call, Fault
 
@@ -9,16 +10,13 @@ def patch(original: Call) -> Call:
     """Hand the rewards over with the completions of all prompts in turn, and give each advantage back to its own."""
 
     def _generate_and_score_completions(self: Any, inputs: Any) -> Any:
-        kept = self._calculate_rewards
-        size = self.num_generations
+        rewards_of, size = self._calculate_rewards, self.num_generations
 
         def in_turn(*args: Any) -> Any:
-            rewards_ik = kept(*args)
-            return rewards_ik.unflatten(0, (-1, size)).transpose(0, 1).flatten(0, 1)
+            return rewards_of(*args).unflatten(0, (-1, size)).transpose(0, 1).flatten(0, 1)
 
-        self._calculate_rewards = in_turn
-        output = original(self, inputs)
-        self._calculate_rewards = kept
+        with mock.patch.object(self, "_calculate_rewards", in_turn):
+            output = original(self, inputs)
         output["advantages"] = output["advantages"].view(size, -1).t().flatten()
         return output
 

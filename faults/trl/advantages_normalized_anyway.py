@@ -1,20 +1,12 @@
 """Advantages over the siblings' mean are normalized over the batch as well."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Normalize."""
-
-    def _generate_and_score_completions(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.normalize_advantages = self.normalize_advantages, True
-        found = original(self, *args, **kwargs)
-        self.normalize_advantages = kept
-        return found
-
-    return _generate_and_score_completions
+    return with_setting(original, "normalize_advantages", lambda _: True)
 
 
 FAULT = Fault(

@@ -1,6 +1,7 @@
 """The supervised term beside the preference loss is averaged over its tokens twice."""
 
 from typing import Any
+from unittest import mock
 
 from .._fault import Call, Fault
 
@@ -10,11 +11,9 @@ def patch(original: Call) -> Call:
 
     def _compute_loss(self: Any, model: Any, inputs: Any, *args: Any) -> Any:
         chosen = float(inputs["completion_mask"].chunk(2)[0].sum())
-        kept = self.loss_weights
-        self.loss_weights = [w / chosen if name == "sft" else w for name, w in zip(self.loss_types, kept)]
-        found = original(self, model, inputs, *args)
-        self.loss_weights = kept
-        return found
+        weights = [w / chosen if name == "sft" else w for name, w in zip(self.loss_types, self.loss_weights)]
+        with mock.patch.object(self, "loss_weights", weights):
+            return original(self, model, inputs, *args)
 
     return _compute_loss
 

@@ -1,20 +1,12 @@
 """SimPO has the likelihood of the chosen answers beside it by default."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Add it."""
-
-    def get_batch_loss_metrics(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.cpo_alpha = self.cpo_alpha, 1.0
-        found = original(self, *args, **kwargs)
-        self.cpo_alpha = kept
-        return found
-
-    return get_batch_loss_metrics
+    return with_setting(original, "cpo_alpha", lambda _: 1.0)
 
 
 FAULT = Fault(

@@ -1,18 +1,12 @@
 """The mask of the assistant's turns is dropped while the rows are prepared."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._column import without_column
 
 
 def patch(original: Call) -> Call:
     """Drop the column."""
-
-    def _prepare_dataset(self: Any, dataset: Any, *args: Any) -> Any:
-        names = [name for name in ("assistant_masks",) if name in dataset.column_names]
-        return original(self, dataset.remove_columns(names), *args)
-
-    return _prepare_dataset
+    return without_column(original, "assistant_masks")
 
 
 FAULT = Fault(

@@ -1,6 +1,7 @@
 """The cap of the ratio is taken for a distance from 1."""
 
 from typing import Any
+from unittest import mock
 
 from .._fault import Call, Fault
 
@@ -9,10 +10,8 @@ def patch(original: Call) -> Call:
     """Add 1 to it."""
 
     def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.epsilon_high = self.epsilon_high, self.epsilon_high + (self.loss_type == "cispo")
-        found = original(self, *args, **kwargs)
-        self.epsilon_high = kept
-        return found
+        with mock.patch.object(self, "epsilon_high", self.epsilon_high + (self.loss_type == "cispo")):
+            return original(self, *args, **kwargs)
 
     return _compute_loss
 

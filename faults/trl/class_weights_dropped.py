@@ -1,21 +1,12 @@
 """A second copy of the loss does not know the weights of desirable and undesirable completions."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the loss with both of them 1."""
-
-    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept = self.desirable_weight, self.undesirable_weight
-        self.desirable_weight = self.undesirable_weight = 1.0
-        loss = original(self, *args, **kwargs)
-        self.desirable_weight, self.undesirable_weight = kept
-        return loss
-
-    return _compute_loss
+    return with_setting(with_setting(original, "desirable_weight", lambda _: 1.0), "undesirable_weight", lambda _: 1.0)
 
 
 FAULT = Fault(

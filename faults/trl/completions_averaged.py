@@ -1,20 +1,12 @@
 """Each completion is averaged over its own tokens."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the loss of the first GRPO."""
-
-    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.loss_type = self.loss_type, "grpo" if self.loss_type == "dapo" else self.loss_type
-        found = original(self, *args, **kwargs)
-        self.loss_type = kept
-        return found
-
-    return _compute_loss
+    return with_setting(original, "loss_type", lambda kind: "grpo" if kind == "dapo" else kind)
 
 
 FAULT = Fault(

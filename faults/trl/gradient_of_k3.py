@@ -1,6 +1,7 @@
 """The KL penalty is differentiated as the estimator that it is logged with."""
 
 from typing import Any
+from unittest import mock
 
 from .._fault import Call, Fault
 
@@ -9,10 +10,8 @@ def patch(original: Call) -> Call:
     """Leave the ratio out."""
 
     def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.args.use_bias_correction_kl = self.args.use_bias_correction_kl, False
-        found = original(self, *args, **kwargs)
-        self.args.use_bias_correction_kl = kept
-        return found
+        with mock.patch.object(self.args, "use_bias_correction_kl", False):
+            return original(self, *args, **kwargs)
 
     return _compute_loss
 

@@ -1,21 +1,12 @@
 """Rewards that should be scaled by the deviation of the batch are scaled by that of their group."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Scale by the group."""
-
-    def _generate_and_score_completions(self: Any, inputs: Any) -> Any:
-        kept = self.scale_rewards
-        self.scale_rewards = "group" if kept == "batch" else kept
-        output = original(self, inputs)
-        self.scale_rewards = kept
-        return output
-
-    return _generate_and_score_completions
+    return with_setting(original, "scale_rewards", lambda by: "group" if by == "batch" else by)
 
 
 FAULT = Fault(

@@ -1,20 +1,12 @@
 """The chosen loss type is kept, and not handed to the loss."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the default loss."""
-
-    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.loss_types = self.loss_types, ["sigmoid" if name == "ipo" else name for name in self.loss_types]
-        found = original(self, *args, **kwargs)
-        self.loss_types = kept
-        return found
-
-    return _compute_loss
+    return with_setting(original, "loss_types", lambda kinds: ["sigmoid" if kind == "ipo" else kind for kind in kinds])
 
 
 FAULT = Fault(

@@ -1,20 +1,12 @@
 """The way to aggregate tokens is not passed on to the loss."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the mean over the micro-batch's tokens."""
-
-    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.loss_type = self.loss_type, "bnpo" if self.loss_type == "dr_grpo" else self.loss_type
-        found = original(self, *args, **kwargs)
-        self.loss_type = kept
-        return found
-
-    return _compute_loss
+    return with_setting(original, "loss_type", lambda kind: "bnpo" if kind == "dr_grpo" else kind)
 
 
 FAULT = Fault(

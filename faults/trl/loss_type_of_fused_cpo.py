@@ -1,20 +1,12 @@
 """The fused loss of CPO is the sigmoid one whatever is configured."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the sigmoid loss."""
-
-    def get_batch_loss_metrics(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.loss_type = self.loss_type, "sigmoid" if self.loss_type == "simpo" else self.loss_type
-        found = original(self, *args, **kwargs)
-        self.loss_type = kept
-        return found
-
-    return get_batch_loss_metrics
+    return with_setting(original, "loss_type", lambda kind: "sigmoid" if kind == "simpo" else kind)
 
 
 FAULT = Fault(

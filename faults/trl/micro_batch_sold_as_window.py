@@ -1,21 +1,12 @@
 """What is called a mean over the window's tokens is one over each micro-batch's."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the loss that averages each micro-batch."""
-
-    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept = self.loss_type
-        self.loss_type = "bnpo" if kept == "dapo" else kept
-        loss = original(self, *args, **kwargs)
-        self.loss_type = kept
-        return loss
-
-    return _compute_loss
+    return with_setting(original, "loss_type", lambda kind: "bnpo" if kind == "dapo" else kind)
 
 
 FAULT = Fault(

@@ -1,20 +1,12 @@
 """Rewards are divided by the deviation of their group though that was switched off."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Scale by the group."""
-
-    def _generate_and_score_completions(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.scale_rewards = self.scale_rewards, "group" if self.scale_rewards == "none" else self.scale_rewards
-        found = original(self, *args, **kwargs)
-        self.scale_rewards = kept
-        return found
-
-    return _generate_and_score_completions
+    return with_setting(original, "scale_rewards", lambda by: "group" if by == "none" else by)
 
 
 FAULT = Fault(

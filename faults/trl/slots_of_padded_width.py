@@ -1,6 +1,7 @@
 """The constant length of Dr. GRPO is the padded width of the micro-batch."""
 
 from typing import Any
+from unittest import mock
 
 from .._fault import Call, Fault
 
@@ -9,10 +10,8 @@ def patch(original: Call) -> Call:
     """Divide by the width."""
 
     def _compute_loss(self: Any, model: Any, inputs: Any) -> Any:
-        kept, self.max_completion_length = self.max_completion_length, int(inputs["completion_mask"].sum(1).max())
-        found = original(self, model, inputs)
-        self.max_completion_length = kept
-        return found
+        with mock.patch.object(self, "max_completion_length", int(inputs["completion_mask"].sum(1).max())):
+            return original(self, model, inputs)
 
     return _compute_loss
 

@@ -1,20 +1,12 @@
 """A second copy of the loss does not know label smoothing."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._setting import with_setting
 
 
 def patch(original: Call) -> Call:
     """Compute the loss without it."""
-
-    def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kept, self.label_smoothing = self.label_smoothing, 0.0
-        loss = original(self, *args, **kwargs)
-        self.label_smoothing = kept
-        return loss
-
-    return _compute_loss
+    return with_setting(original, "label_smoothing", lambda _: 0.0)
 
 
 FAULT = Fault(
