@@ -23,33 +23,39 @@ def search_changes(search: Search) -> Changes:
     """One forward for each group of the search; where a loss moved, more to see who moves whom.
 
     A move is a leak from half of float32's digits on, sqrt(2^-24) of the loss or of 1, whichever is larger: parts of a
-    float64 model round to float32 too. In a coarser arithmetic rounding alone may turn a choice of experts, and no move
-    is judged.
+    float64 model round to float32 too. A smaller one is refused, since a small leak and rounding look the same there;
+    so is any in a coarser arithmetic, where rounding alone may turn a choice of experts.
 
     Raises:
-        ValueError: the batch has no ids that could be changed, or a loss moved in a coarser arithmetic.
+        ValueError: the batch has no ids that could be changed, or a loss moved and it cannot be told why.
     """
     single = torch.finfo(torch.float32).eps / 2
     unit = roundoff(search.passes.model)
     before = search.passes.count
     found: dict[int, Change] = {}
-    largest = 0.0
+    small: list[Change] = []
     for number, (group, value) in enumerate(search.groups):
         moved = Moved(search, number)
         foreign = [j for j in range(len(search.spans)) if j not in group]
         if moved.loss(group, foreign) == value:
             continue
         change = moved.locate(group, foreign)
-        largest = max(largest, change.size)
+        if unit > single:
+            raise ValueError(
+                f"{change.told()}, in an arithmetic that rounds by {unit:.1e}: rounding may turn a choice of experts "
+                "there, so give the model in float32 or float64 to tell"
+            )
         if change.size > single**0.5 * max(1.0, abs(change.loss)):
             found[change.target] = change
-            if unit > single:
-                raise ValueError(
-                    f"the loss of sequence {change.target} moves by {change.size:.1e} when tokens of sequences "
-                    f"{list(change.sources)} are changed, in an arithmetic that rounds by {unit:.1e}: rounding may "
-                    "turn a choice of experts there, so give the model in float32 or float64 to tell"
-                )
-    return Changes(tuple(found[i] for i in sorted(found)), search.passes.count - before, largest)
+        else:
+            small.append(change)
+    if small and not found:
+        change = max(small, key=lambda change: change.size)
+        raise ValueError(
+            f"{change.told()}, which may be a small leak, or rounding where the shapes of products follow the tokens, "
+            "as those of experts do: forward=True cannot tell them apart in this model, leave it out"
+        )
+    return Changes(tuple(found[i] for i in sorted(found)), search.passes.count - before)
 
 
 class Moved:
@@ -57,7 +63,7 @@ class Moved:
 
     Args:
         search: the batch and its sequences.
-        number: of the pass: each exchanges the tokens in another way.
+        number: of the pass: each draws other tokens.
     """
 
     def __init__(self, search: Search, number: int) -> None:
@@ -66,7 +72,7 @@ class Moved:
         if search.passes.batch.get("inputs_embeds") is not None or ids is None:
             raise ValueError("the batch holds inputs_embeds, and forward=True changes token ids: give input_ids")
         self.ids_bt = ids.cpu()
-        self.other_bt = exchanged(self.ids_bt, search.number_bt >= 0, special_ids(search.passes.model), number)
+        self.other_bt = redrawn(self.ids_bt, search.number_bt >= 0, special_ids(search.passes.model), number)
 
     def loss(self, group: list[int], sources: list[int]) -> float:
         """The loss of a group while the tokens of the sources are changed."""
@@ -103,8 +109,10 @@ def halves(numbers: list[int]) -> tuple[list[int], list[int]]:
     return numbers[:middle], numbers[middle:]
 
 
-def exchanged(ids_bt: Tensor, inside_bt: Tensor, special: set[int], number: int) -> Tensor:
-    """Every ordinary id of the sequences replaced by another one of them, in a way that goes by the number.
+def redrawn(ids_bt: Tensor, inside_bt: Tensor, special: set[int], number: int) -> Tensor:
+    """Every ordinary id of the sequences replaced by another one of them, as drawn for this number.
+
+    Token by token, so that equal tokens may differ; from half of the ids, so that any, the largest too, may vanish.
 
     Raises:
         ValueError: fewer than two different ordinary ids.
@@ -114,11 +122,14 @@ def exchanged(ids_bt: Tensor, inside_bt: Tensor, special: set[int], number: int)
     if n < 2:
         raise ValueError(
             f"the sequences hold {n} different ids besides the special ones {sorted(special)}, and forward=True "
-            "exchanges ids: give a batch with two or more"
+            "changes them: give a batch with two or more"
         )
-    place_bt = torch.searchsorted(ordinary, ids_bt.contiguous()).clamp(max=n - 1)
-    other_bt = ordinary[(place_bt + 1 + number % (n - 1)) % n]
-    return torch.where(ordinary[place_bt] == ids_bt, other_bt, ids_bt)
+    generator = torch.Generator().manual_seed(number)
+    half = ordinary[torch.randperm(n, generator=generator)[: max(2, n // 2)]]
+    place_bt = torch.randint(len(half), ids_bt.shape, generator=generator)
+    next_bt = half[(place_bt + 1) % len(half)]
+    other_bt = torch.where(half[place_bt] == ids_bt, next_bt, half[place_bt])
+    return torch.where(torch.isin(ids_bt, ordinary), other_bt, ids_bt)
 
 
 def special_ids(model: nn.Module) -> set[int]:

@@ -61,6 +61,13 @@ class Change:
     size: float
     loss: float
 
+    def told(self) -> str:
+        """What moves by which tokens, to begin an error with."""
+        return (
+            f"the loss of sequence {self.target} moves by {self.size:.1e} when tokens of sequences "
+            f"{list(self.sources)} are changed"
+        )
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -69,12 +76,10 @@ class Changes:
     Attributes:
         found: for each group that moved, the sequence of it that moves most, each once; there may be others.
         passes: forward passes.
-        largest: the largest move of a loss, rounding included; 0.0 when every loss was the same bit for bit.
     """
 
     found: tuple[Change, ...]
     passes: int
-    largest: float
 
 
 @dataclass(frozen=True)
@@ -125,13 +130,12 @@ class Leaks:
     def __str__(self) -> str:
         n, shown = len(self.sequences), 8
         if not self:
-            moved = self.changes.largest if self.changes else 0.0
-            # Rounding moves a loss where shapes of products follow the tokens; elsewhere any move is a small leak.
-            head = "no leak by gradient, and not decided by changed tokens" if moved else "no leak"
-            clean = f"{head}: {n} sequences, {self.passes} backward passes, every foreign gradient exactly 0.0"
+            clean = f"no leak: {n} sequences, {self.passes} backward passes, every foreign gradient exactly 0.0"
             if self.changes:
-                told = f"moved by {moved:.1e} or less: rounding or a small leak" if moved else "the same bit for bit"
-                clean += f"\n  {self.changes.passes} forward passes with the others' tokens changed, every loss {told}"
+                clean += (
+                    f"\n  {self.changes.passes} forward passes with the others' tokens changed, every loss the same "
+                )
+                clean += "bit for bit"
             return clean
         lines = []
         if self.pairs:
