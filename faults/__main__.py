@@ -13,9 +13,14 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
+from typing import get_args
 
 from faults import CATALOGUE, Fault
+from faults._fault import Family, library_of
+from faults._new import write
+from faults._page import page
 from faults._started import Tally, environment
 
 
@@ -23,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    listing = commands.add_parser("list", help="name, quantity, library and year of each fault")
+    listing = commands.add_parser("list", help="name, family, quantity, library and year of each fault")
+    listing.add_argument("--family", help="only faults of this kind, e.g. masks")
     listing.add_argument("--library", help="only faults of this library, e.g. trl")
     listing.add_argument("--quantity", help="only faults that show in this quantity, e.g. leak")
     showing = commands.add_parser("show", help="all that is known of one fault, with its code")
@@ -32,14 +38,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running = commands.add_parser("run", help="run a command with the fault on in every Python process")
     running.add_argument("name")
     running.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="e.g. -- python train.py")
+    adding = commands.add_parser("new", help="write the file of a new fault, and say what to do next")
+    adding.add_argument("name")
+    adding.add_argument("--seam", required=True, help='the function that it breaks, as "module:qualified name"')
+    adding.add_argument("--source", default="", help="link to the public report; none for a fault of the instrument")
+    adding.add_argument("--year", type=int, default=date.today().year, help="of the report")
+    adding.add_argument("--family", choices=get_args(Family), default="normalisation", help="what kind of defect")
     given = parser.parse_args(arguments)
     try:
         if given.command == "list":
-            print(table(chosen(given.library, given.quantity)))
+            print(table(chosen(family=given.family, library=given.library, quantity=given.quantity)))
         elif given.command == "show":
             print(story(given.name, known(given.name)))
         elif given.command == "docs":
             print(page(CATALOGUE), end="")
+        elif given.command == "new":
+            print(write(given.name, given.seam, given.source, given.year, given.family))
         else:
             return run(given.name, known(given.name), given.words[given.words[:1] == ["--"] :])
     except LookupError as error:
@@ -59,40 +73,32 @@ def known(name: str) -> Fault:
     return CATALOGUE[name]
 
 
-def chosen(library: str | None, quantity: str | None) -> dict[str, Fault]:
-    """The faults of a library that show in a quantity; None stands for any.
+def chosen(**wanted: str | None) -> dict[str, Fault]:
+    """The faults of a family, of a library, and that show in a quantity; None stands for any.
 
     Raises:
-        LookupError: no fault has this library, or this quantity.
+        LookupError: no fault has this family, library or quantity.
     """
-    for option, value, values in (
-        ("--library", library, {library_of(fault) for fault in CATALOGUE.values()}),
-        ("--quantity", quantity, {str(fault.quantity) for fault in CATALOGUE.values()}),
-    ):
-        if value is not None and value not in values:
-            raise LookupError(f"{option} {value}: no fault has it, choose from {', '.join(sorted(values))}")
-    return {
-        name: fault
-        for name, fault in CATALOGUE.items()
-        if library in (None, library_of(fault)) and quantity in (None, fault.quantity)
-    }
-
-
-def library_of(fault: Fault) -> str:
-    """The library whose function a fault breaks."""
-    return fault.seam.split(".")[0].split(":")[0]
+    found = CATALOGUE
+    for option, value in wanted.items():
+        of = {name: library_of(f) if option == "library" else str(getattr(f, option)) for name, f in CATALOGUE.items()}
+        if value is not None and value not in of.values():
+            raise LookupError(f"--{option} {value}: no fault has it, choose from {', '.join(sorted({*of.values()}))}")
+        found = {name: fault for name, fault in found.items() if value in (None, of[name])}
+    return found
 
 
 def table(faults: dict[str, Fault]) -> str:
     """One line per fault."""
-    rows = [(name, fault.quantity, fault.library, str(fault.year or "")) for name, fault in faults.items()]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
+    rows = [(name, f.family, f.quantity, f.library, str(f.year or "")) for name, f in faults.items()]
+    widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
 def story(name: str, fault: Fault) -> str:
     """Everything about one fault, and the code that breaks the function."""
     lines = {
+        "family": fault.family,
         "library": fault.library,
         "seam": fault.seam,
         "source": fault.source or "written for this project, to slip past its tests",
@@ -103,23 +109,6 @@ def story(name: str, fault: Fault) -> str:
     }
     told = "\n".join(f"{key + ':':12}{value}" for key, value in lines.items() if value)
     return f"{name}\n\n{told}\n\n{inspect.getsource(fault.patch).rstrip()}"
-
-
-def page(faults: dict[str, Fault]) -> str:
-    """The faults as Markdown, by library."""
-    told = [
-        "# The faults",
-        "",
-        "Written by `python -m faults docs`. `python -m faults run NAME -- COMMAND` runs a command with one planted.",
-    ]
-    for library in sorted({library_of(fault) for fault in faults.values()}):
-        mine = {name: fault for name, fault in faults.items() if library_of(fault) == library}
-        told += ["", f"## {library}: {len(mine)}", "", "| fault | what the code then does wrong | effect | report |"]
-        told.append("|---|---|---|---|")
-        for name, fault in mine.items():
-            report = f"[{fault.year}]({fault.source})" if fault.source else "none: written for this project"
-            told.append(f"| `{name}` | {fault.mechanism} | {fault.quantity}: `{fault.effect}` | {report} |")
-    return "\n".join(told) + "\n"
 
 
 def run(name: str, fault: Fault, command: Sequence[str]) -> int:

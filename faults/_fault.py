@@ -6,12 +6,34 @@ from typing import Any, Literal
 
 Call = Callable[..., Any]
 
+Family = Literal[
+    "normalisation",
+    "ranks",
+    "masks",
+    "data",
+    "packing",
+    "checkpointing",
+    "adapters",
+    "preference",
+    "policy",
+    "distillation",
+    "regularizers",
+    "optimizer",
+    "samplers",
+    "logging",
+    "precision",
+    "instrument",
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
     """One defect of a training library, ready to be switched on.
 
     Attributes:
+        family: what kind of defect: of the normalisation (and accumulation), of label masks and shifts, of data
+            (collators and templates), of policy losses (advantages, ratios, clipping, KL), of this project's own
+            instrument, and so on.
         library: the requirement it applies to, e.g. "transformers>=5", or "instrument" for this project's own.
         seam: the function that is replaced, as "module:qualified name".
         source: link to the public report; empty for a fault of the instrument itself, which nobody reported: it is
@@ -27,6 +49,7 @@ class Fault:
             sequences that are separate, or runs that are the same.
     """
 
+    family: Family
     library: str
     seam: str
     mechanism: str
@@ -37,3 +60,8 @@ class Fault:
     clean: str = ""
     source: str = ""
     year: int = 0
+
+
+def library_of(fault: Fault) -> str:
+    """The library whose function a fault breaks."""
+    return fault.seam.split(".")[0].split(":")[0]

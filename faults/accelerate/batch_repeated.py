@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="samplers",
     library="accelerate>=1",
     seam="accelerate.data_loader:DataLoaderShard.__iter__",
     source="https://github.com/dscripka/openWakeWord/pull/202",

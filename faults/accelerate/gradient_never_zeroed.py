@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="optimizer",
     library="accelerate>=1",
     seam="accelerate.optimizer:AcceleratedOptimizer.zero_grad",
     source="https://github.com/meta-pytorch/torchforge/pull/71",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="accelerate>=1",
     seam="accelerate.accelerator:Accelerator.backward",
     source="https://github.com/allenai/open-instruct/pull/1498",

@@ -16,6 +16,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.capture:Capture._arrive",
     mechanism="The instrument draws from the global generator, so dropout and shuffling go on differently.",

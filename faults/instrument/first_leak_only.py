@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.leak_search:Search.pairs_of",
     mechanism="The search returns at the first input that the loss of a sequence reaches, and the others look clean.",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.readout:read_weights",
     mechanism="One weight of a batch is off, so sums and means over many targets look right.",

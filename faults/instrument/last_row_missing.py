@@ -16,6 +16,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.live_record:split_rows",
     mechanism="Rows are counted up to the last one, and what is left looks like a smaller batch that is right.",

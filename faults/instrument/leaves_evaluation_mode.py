@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.probe_record:run_without_checkpoints",
     mechanism="The mode that is needed to read is not undone, so whoever trains on trains without dropout.",

@@ -16,6 +16,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.capture:Capture.__exit__",
     mechanism="One handle of several is not removed, so the model keeps the capture, and all that it holds, alive.",

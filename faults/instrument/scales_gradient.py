@@ -16,6 +16,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="instrument",
     library="instrument",
     seam="instrument.capture:Capture._arrive",
     mechanism="The gradient that was read is changed in place and flows on changed, by one part in a million.",

@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="torch>=2.4",
     seam="torch.nn.functional:cross_entropy",
     source="https://github.com/linkedin/Liger-Kernel/issues/968",

@@ -21,6 +21,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="torch>=2.4",
     seam="torch.nn.functional:cross_entropy",
     source="https://github.com/lucidrains/DALLE-pytorch/issues/57",

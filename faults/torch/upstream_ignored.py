@@ -24,6 +24,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="torch>=2.4",
     seam="torch.nn.functional:cross_entropy",
     source="https://github.com/SeanNaren/warp-ctc/issues/69",

@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="optimizer",
     library="torch>=2.4",
     seam="torch.optim.optimizer:Optimizer.zero_grad",
     source="https://github.com/tenstorrent/tt-blacksmith/pull/711",

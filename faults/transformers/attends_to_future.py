@@ -19,6 +19,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.integrations.sdpa_attention:sdpa_attention_forward",
     source="https://github.com/huggingface/transformers/issues/48748",

@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.integrations.sdpa_attention:sdpa_attention_forward",
     source="https://github.com/NVIDIA/Megatron-LM/issues/415",

@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.models.llama.modeling_llama:LlamaModel.forward",
     source="https://github.com/huggingface/transformers/issues/42586",

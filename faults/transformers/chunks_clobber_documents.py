@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.masking_utils:create_chunked_causal_mask",
     source="https://github.com/huggingface/transformers/issues/37429",

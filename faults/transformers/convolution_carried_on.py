@@ -4,6 +4,7 @@ from .._fault import Fault
 from ._joined_rows import patch
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.models.lfm2.modeling_lfm2:Lfm2ShortConv.forward",
     source="https://github.com/huggingface/transformers/issues/46588",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="transformers>=5",
     seam="transformers.loss.loss_utils:fixed_cross_entropy",
     source="https://github.com/huggingface/transformers/issues/47688",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="transformers>=5",
     seam="transformers.trainer:Trainer._get_num_items_in_batch",
     source="https://github.com/huggingface/transformers/pull/46204",

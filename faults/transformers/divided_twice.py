@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="transformers>=5",
     seam="transformers.trainer:Trainer.training_step",
     source="https://github.com/huggingface/transformers/pull/35808",

@@ -22,6 +22,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="transformers>=5",
     seam="transformers.trainer:Trainer.get_batch_samples",
     source="https://github.com/verl-project/verl/pull/3287",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="transformers>=5",
     seam="transformers.data.data_collator:DataCollatorWithFlattening.__call__",
     source="https://github.com/pytorch/torchtitan/pull/4075",

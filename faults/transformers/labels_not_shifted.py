@@ -24,6 +24,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="transformers>=5",
     seam="transformers.loss.loss_utils:ForCausalLMLoss",
     source="https://github.com/macrocosm-os/pretraining/pull/64",

@@ -25,6 +25,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="transformers>=5",
     seam="transformers.loss.loss_utils:ForCausalLMLoss",
     source="https://github.com/huggingface/transformers/issues/47394",

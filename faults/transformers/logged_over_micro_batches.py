@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="logging",
     library="transformers>=5",
     seam="transformers.trainer:Trainer.log",
     source="https://github.com/huggingface/transformers/issues/11919",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="samplers",
     library="transformers>=5",
     seam="transformers.trainer:Trainer.get_batch_samples",
     source="https://github.com/baaivision/URSA/issues/10",

@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="samplers",
     library="transformers>=5",
     seam="transformers.trainer:Trainer._get_train_sampler",
     source="https://github.com/Lightning-Universe/lightning-transformers/issues/272",

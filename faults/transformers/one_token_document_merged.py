@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.masking_utils:find_packed_sequence_indices",
     source="https://github.com/modelscope/ms-swift/pull/9904",

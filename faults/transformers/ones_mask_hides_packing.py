@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.data.data_collator:DataCollatorWithFlattening.__call__",
     source="https://github.com/huggingface/transformers/issues/46634",

@@ -19,6 +19,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="transformers>=5",
     seam="transformers.trainer:Trainer.compute_loss",
     source="https://github.com/huggingface/transformers/pull/40632",

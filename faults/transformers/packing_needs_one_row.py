@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.masking_utils:find_packed_sequence_indices",
     source="https://github.com/huggingface/transformers/issues/47342",

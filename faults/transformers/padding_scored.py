@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="transformers>=5",
     seam="transformers.data.data_collator:DataCollatorForLanguageModeling.torch_call",
     source="https://github.com/axolotl-ai-cloud/axolotl/pull/2227",

@@ -4,6 +4,7 @@ from .._fault import Fault
 from ._joined_rows import patch
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.models.mamba.modeling_mamba:MambaMixer.forward",
     source="https://github.com/NovaSky-AI/SkyRL/pull/2056",

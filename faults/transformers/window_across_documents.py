@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="transformers>=5",
     seam="transformers.masking_utils:create_sliding_window_causal_mask",
     source="https://github.com/pytorch/torchtitan/issues/4801",

@@ -10,6 +10,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="policy",
     library="trl>=1.0",
     seam="trl.trainer.rloo_trainer:RLOOTrainer._generate_and_score_completions",
     source="https://github.com/OpenRLHF/OpenRLHF/pull/553",

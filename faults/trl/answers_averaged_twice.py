@@ -19,6 +19,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="preference",
     library="trl>=1.0",
     seam="trl.trainer.dpo_trainer:DPOTrainer._compute_loss",
     source="https://github.com/hiyouga/LlamaFactory/pull/6722",

@@ -10,6 +10,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="preference",
     library="trl>=1.0",
     seam="trl.experimental.cpo.cpo_trainer:CPOTrainer.get_batch_loss_metrics",
     source="https://github.com/huggingface/trl/pull/1760",

@@ -10,6 +10,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="trl>=1.0",
     seam="trl.trainer.sft_trainer:SFTTrainer._prepare_dataset",
     source="https://github.com/huggingface/trl/issues/3781",

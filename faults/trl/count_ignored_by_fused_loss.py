@@ -17,6 +17,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="trl>=1.0",
     seam="trl.trainer.sft_trainer:SFTTrainer.compute_loss",
     source="https://github.com/linkedin/Liger-Kernel/issues/802",

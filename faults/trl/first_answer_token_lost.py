@@ -20,6 +20,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="masks",
     library="trl>=1.0",
     seam="trl.trainer.sft_trainer:DataCollatorForLanguageModeling.torch_call",
     source="https://github.com/OpenRLHF/OpenRLHF/issues/973",

@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="preference",
     library="trl>=1.0",
     seam="trl.kernels.chunked_logprob:ChunkedLogProbFunction.backward",
     source="https://github.com/unslothai/unsloth/issues/5230",

@@ -10,6 +10,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="policy",
     library="trl>=1.0",
     seam="trl.trainer.grpo_trainer:GRPOTrainer._generate_and_score_completions",
     source="https://github.com/huggingface/trl/issues/3991",

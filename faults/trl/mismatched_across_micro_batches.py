@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="preference",
     library="trl>=1.0",
     seam="trl.trainer.kto_trainer:KTOTrainer._prepare_dataset",
     source="https://github.com/huggingface/trl/pull/2153",

@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="policy",
     library="trl>=1.0",
     seam="trl.trainer.grpo_trainer:GRPOTrainer._calculate_rewards",
     source="https://github.com/huggingface/trl/pull/5902",

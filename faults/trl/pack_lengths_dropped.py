@@ -16,6 +16,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="trl>=1.0",
     seam="trl.trainer.sft_trainer:SFTTrainer._set_signature_columns_if_needed",
     source="https://github.com/huggingface/trl/pull/3705",

@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="trl>=1.0",
     seam="trl.data_utils:pack_dataset",
     source="https://github.com/huggingface/trl/issues/3067",

@@ -10,6 +10,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="trl>=1.0",
     seam="trl.trainer.dpo_trainer:DPOTrainer._compute_loss",
     source="https://github.com/huggingface/trl/pull/2615",

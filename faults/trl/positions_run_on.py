@@ -18,6 +18,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="packing",
     library="trl>=1.0",
     seam="trl.trainer.sft_trainer:DataCollatorForLanguageModeling.torch_call",
     source="https://github.com/huggingface/trl/issues/2834",

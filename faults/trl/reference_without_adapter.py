@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="adapters",
     library="trl>=1.0",
     seam="trl.trainer.utils:use_adapter",
     source="https://github.com/huggingface/trl/issues/1340",

@@ -10,6 +10,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="normalisation",
     library="trl>=1.0",
     seam="trl.trainer.kto_trainer:KTOTrainer._compute_loss",
     source="https://github.com/hiyouga/LlamaFactory/pull/5852",

@@ -15,6 +15,7 @@ def patch(original: Call) -> Call:
 
 
 FAULT = Fault(
+    family="policy",
     library="trl>=1.0",
     seam="trl.trainer.grpo_trainer:GRPOTrainer._compute_loss",
     source="https://github.com/modelscope/ms-swift/issues/10117",

@@ -5,6 +5,7 @@ from faults import Fault
 
 def fault(seam, patch):
     return Fault(
+        family="masks",
         library="toy",
         seam=f"toy:{seam}",
         source="https://example.org",

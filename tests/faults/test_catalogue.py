@@ -21,7 +21,7 @@ GOOD = """
 from faults import Fault
 
 FAULT = Fault(
-    library="lib", seam="lib:f", source="https://example.org", year=2024, mechanism="Wrong.",
+    family="masks", library="lib", seam="lib:f", source="https://example.org", year=2024, mechanism="Wrong.",
     effect="closed_forms.aggregation:token_mean", quantity="weights", visible="nowhere", patch=lambda f: f,
 )
 """

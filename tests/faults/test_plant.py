@@ -34,6 +34,7 @@ def marked(mark):
 def at(seam, patch=unchanged, library="pytest>=1"):
     """A fault of nothing but a seam and a patch."""
     return Fault(
+        family="masks",
         library=library,
         seam=seam,
         source="https://example.org",
