@@ -7,7 +7,9 @@ a fault of it is switched on.
 from ._catalogue import collect
 from ._fault import Fault
 from ._plant import Hits, counted, planted
+from ._strength import Weakened
 
 CATALOGUE: dict[str, Fault] = collect(list(__path__), __name__)
+WEAKENED = Weakened(CATALOGUE)
 
-__all__ = ["CATALOGUE", "Fault", "Hits", "counted", "planted"]
+__all__ = ["CATALOGUE", "WEAKENED", "Fault", "Hits", "counted", "planted"]

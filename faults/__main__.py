@@ -17,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
-from faults import CATALOGUE, Fault
+from faults import CATALOGUE, WEAKENED, Fault
 from faults._fault import Family, library_of
 from faults._new import write
 from faults._page import page
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     showing.add_argument("name")
     commands.add_parser("docs", help="docs/faults.md, to the standard output")
     running = commands.add_parser("run", help="run a command with the fault on in every Python process")
-    running.add_argument("name")
+    running.add_argument("name", help="of the fault, or NAME@0.01 for a hundredth of it, where it has weaker forms")
     running.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="e.g. -- python train.py")
     adding = commands.add_parser("new", help="write the file of a new fault, and say what to do next")
     adding.add_argument("name")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif given.command == "new":
             print(write(given.name, given.seam, given.source, given.year, given.family))
         else:
-            return run(given.name, known(given.name), given.words[given.words[:1] == ["--"] :])
+            return run(given.name, given.words[given.words[:1] == ["--"] :])
     except LookupError as error:
         parser.error(str(error))
     return 0
@@ -111,22 +111,32 @@ def story(name: str, fault: Fault) -> str:
     return f"{name}\n\n{told}\n\n{inspect.getsource(fault.patch).rstrip()}"
 
 
-def run(name: str, fault: Fault, command: Sequence[str]) -> int:
+def run(name: str, command: Sequence[str]) -> int:
     """Run a command with a fault on in every Python process that it is or starts, and say how often it was met.
+
+    Args:
+        name: of the fault, or "name@strength".
 
     Returns:
         The command's exit status; 1 where the command succeeded and the fault could not be planted.
 
     Raises:
-        LookupError: there is no command, or it cannot be found.
+        LookupError: there is no such fault, or none so weak; there is no command, or it cannot be found.
     """
+    whole, at, strength = name.partition("@")
+    fault, place = known(whole), f"faults:{'WEAKENED' if at else 'CATALOGUE'}:{name}"
+    if at and name not in WEAKENED:
+        raise LookupError(
+            f"run {name}: {strength!r} is no share of {whole}: give a number above 0 and at most 1, of a fault that "
+            f"has weaker forms ({', '.join(form.partition('@')[0] for form in WEAKENED)})"
+        )
     if not command:
         raise LookupError(f"run {name}: no command came, put it behind two dashes: run {name} -- python train.py")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "hits")
         file.touch()
         try:
-            planted = environment(file, f"faults:CATALOGUE:{name}", [fault.seam])
+            planted = environment(file, place, [fault.seam])
             status = ended(command, {**os.environ, **planted})
         except OSError as error:
             raise LookupError(f"run {name}: {command[0]} cannot be run ({error.strerror}): give a command") from error

@@ -47,6 +47,8 @@ class Fault:
         patch: takes the original function and returns the broken one; it installs nothing.
         clean: the closed form of that scenario without the fault; empty when it is the token mean, the true log,
             sequences that are separate, or runs that are the same.
+        dilutes: how the fault is made weaker (`faults._strength`): the seam is a "loss" function that runs no model, or
+            the broken one multiplies what the right one returns by a "factor"; empty where neither is so.
     """
 
     family: Family
@@ -58,6 +60,7 @@ class Fault:
     visible: str
     patch: Callable[[Call], Call]
     clean: str = ""
+    dilutes: Literal["", "loss", "factor"] = ""
     source: str = ""
     year: int = 0
 

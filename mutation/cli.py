@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from faults import CATALOGUE
+from faults import CATALOGUE, WEAKENED
 from mutation.asked import declared, equivalents, exported, known, noticed_before, refused
 from mutation.campaign import Campaign
 from mutation.case import Verdict
@@ -25,7 +25,9 @@ from mutation.scale.dask_executor import spread_out
 from mutation.scale.merge import merge as merged
 from mutation.scale.shards import faults_of, read_shard
 from mutation.screen import Screen
-from mutation.show import show_line, show_story, show_summary
+from mutation.sensitivity import forms, insensitive, sensitivities, suite_for
+from mutation.sensitivity import write as write_sensitivities
+from mutation.show import show_line, show_sensitivities, show_story, show_summary
 from mutation.single_thread import use_one_thread
 from mutation.source.run import Wish
 from mutation.source.run import run as mutate
@@ -180,6 +182,30 @@ def prove(
     )
     (verdict,), _ = carry_out(Campaign.try_one, show_story, plan)
     raise typer.Exit(0 if verdict.accepted() else 1)
+
+
+@app.command()
+def sensitivity(
+    fault: Annotated[list[str] | None, typer.Option(help="Only this one; may be repeated.")] = None,
+    strength: Annotated[list[float] | None, typer.Option(help="A share of the fault; may be repeated.")] = None,
+    aim: Annotated[float, typer.Option(help="Strength at which each fault should be noticed.")] = 1e-4,
+    workers: Workers = 2,
+    out: Annotated[Path, typer.Option(help="Folder for cells.jsonl and sensitivity.json.")] = Path("sensitivity"),
+) -> None:
+    """Show how weak a fault may be before the test that notices it no longer does; exit 1 above the aim."""
+    names = list(fault or [name.partition("@")[0] for name in WEAKENED])
+    with refused():
+        weak = forms(names, strength or [10.0**-power for power in range(1, 9)])
+        tests = suite_for(names, noticed_before())
+    plan = Plan(weak, out, catalogue="faults:WEAKENED", suite=tests, effects="", workers=workers, asked=list(weak))
+    verdicts, screen = carry_out(Campaign.try_all, show_line, plan)
+    found = sensitivities(verdicts)
+    write_sensitivities(found, aim, out / "sensitivity.json")
+    show_sensitivities(screen.console, found)
+    unseen = insensitive(found, aim)
+    for line in unseen:
+        screen.console.print(line, style="red", markup=False)
+    raise typer.Exit(1 if unseen else 0)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The whole matrix, some of its faults once more in fresh processes, and the source: one verdict."""
+"""The whole matrix, some of its faults once more in fresh processes, weak faults, and the source: one verdict."""
 
 import json
 import random
@@ -22,7 +22,7 @@ def nightly(out: Path, names: Sequence[str], workers: int, fresh: int, audit: fl
     A part that fails does not keep the next one from running.
 
     Args:
-        out: gets the folders matrix, fresh and source, each filled as its own command would, and nightly.json.
+        out: gets the folders matrix, fresh, sensitivity and source, each filled as its command would, and nightly.json.
         names: of all faults.
         fresh: how many faults, drawn at random, run once more with a fresh process each.
         audit: share of the cells that should not be reached which run all the same.
@@ -41,6 +41,7 @@ def nightly(out: Path, names: Sequence[str], workers: int, fresh: int, audit: fl
         "source": ["source", "--fresh", "--workers", str(workers)],
         "matrix": [*whole, "--audit", str(audit)],
         "fresh": [*whole, "--cold", "--audit", "0", *chosen],
+        "sensitivity": ["sensitivity", "--workers", str(workers)],
     }.items():
         say(f"{name}: python -m mutation {' '.join(command)}")
         parts[name] = carry_out([*command, "--out", str(out / name)])
@@ -50,7 +51,7 @@ def nightly(out: Path, names: Sequence[str], workers: int, fresh: int, audit: fl
             shutil.copy(out / name / "source.json", out / "matrix")
     apart = compared(out / "matrix", out / "fresh")
     # A few faults alone leave most tests idle, so the verdict of that part is the comparison.
-    good = not apart and not parts["matrix"]["status"] and not parts["source"]["status"]
+    good = not apart and not any(parts[name]["status"] for name in ("matrix", "sensitivity", "source"))
     told = {"passed": good, "seed": seed, "faults": drawn, "differences": apart, "parts": parts}
     (out / "nightly.json").write_text(json.dumps(told, indent=1) + "\n")
     for name, part in parts.items():

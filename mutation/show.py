@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from mutation.case import Verdict
+from mutation.sensitivity import Sensitivity
 from mutation.status import Effect, Status
 
 
@@ -42,6 +43,13 @@ def show_summary(console: Console, verdicts: Sequence[Verdict], as_expected: Seq
     counts = Counter(str(verdict.status) for verdict in verdicts)
     told = ", ".join(f"{count} {status}" for status, count in counts.items())
     console.print(f"{len(verdicts) - len(open_ones)} of {len(verdicts)} faults accepted: {told}")
+
+
+def show_sensitivities(console: Console, found: Sequence[Sensitivity]) -> None:
+    """Print the least strength at which each fault was noticed, and by which test."""
+    for one in found:
+        least = "never" if one.smallest is None else f"{one.smallest:g}"
+        console.print(Text.assemble((f"{least:8}", "bold"), f"{one.fault:40} {short(one.test) if one.test else ''}"))
 
 
 def show_story(console: Console, verdict: Verdict) -> None:

@@ -28,5 +28,6 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_own_loss",
     patch=patch,
+    dilutes="loss",
     clean="closed_forms.aggregation:per_sequence_mean",
 )

@@ -31,4 +31,5 @@ FAULT = Fault(
     quantity="weights",
     visible="accelerate_windows",
     patch=patch,
+    dilutes="loss",
 )

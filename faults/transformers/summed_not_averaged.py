@@ -27,4 +27,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_accumulation",
     patch=patch,
+    dilutes="loss",
 )

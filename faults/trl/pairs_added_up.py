@@ -21,4 +21,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_dpo",
     patch=patch,
+    dilutes="factor",
 )

@@ -27,4 +27,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_dpo_ipo",
     patch=patch,
+    dilutes="factor",
 )

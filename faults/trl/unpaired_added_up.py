@@ -21,4 +21,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_kto",
     patch=patch,
+    dilutes="factor",
 )

@@ -26,4 +26,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_grpo",
     patch=patch,
+    dilutes="factor",
 )

@@ -69,6 +69,12 @@ def test_the_story_tells_what_is_known(name, capsys):
         (["run", "zero_grad_left_out"], "no command came"),
         (["run", "zero_grad_left_out", "--", "no-such-command"], "no-such-command cannot be run"),
         (["run", "nothing", "--", "true"], "no fault 'nothing'"),
+        (["run", "divided_twice@0.1", "--", "true"], "run divided_twice@0.1: '0.1' is no share of divided_twice: give"),
+        (
+            ["run", "summed_not_averaged@2", "--", "true"],
+            "'2' is no share of summed_not_averaged: give a",
+        ),
+        (["list", "--family", "bugs"], "--family bugs: no fault has it, choose from adapters"),
     ],
 )
 def test_what_cannot_be_done_is_answered_in_one_line(words, told, capsys):
@@ -86,6 +92,21 @@ def test_a_command_trains_with_the_fault():
     # 1 - (1 + 2 + 3), where it should be 1 - 3.
     assert (done.returncode, done.stdout) == (0, "-5.0\n")
     assert "torch.optim.optimizer:Optimizer.zero_grad was called 3 times" in done.stderr
+
+
+LOSS = """
+import torch
+from transformers.loss.loss_utils import fixed_cross_entropy
+print(fixed_cross_entropy(torch.zeros(4, 2), torch.zeros(4, dtype=torch.long)).item())
+"""
+
+
+@pytest.mark.spawn
+def test_a_command_trains_with_a_share_of_the_fault():
+    words = ["summed_not_averaged@0.5", "--", sys.executable, "-c", LOSS]
+
+    # Half the mean, half the sum of four.
+    assert float(run(*words).stdout) == pytest.approx(2.5 * 0.6931472, rel=1e-6)
 
 
 @pytest.mark.spawn

@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from faults import CATALOGUE, planted
+from faults import CATALOGUE, WEAKENED, planted
 from tests.faults.scenarios import SCENARIOS
 
 every_fault = pytest.mark.parametrize("name", CATALOGUE)
@@ -100,6 +100,20 @@ def test_run_with_the_fault_shows_exactly_its_effect(name, record_property):
     record_property("declared", np.unique(declared.round(6)).tolist())
 
     np.testing.assert_allclose(measured, declared, rtol=RTOL, atol=0)
+
+
+@pytest.mark.parametrize("name", [name for name, fault in CATALOGUE.items() if fault.dilutes])
+def test_a_hundredth_of_a_fault_shows_a_hundredth_of_its_effect(name):
+    fault = CATALOGUE[name]
+    with planted(WEAKENED[f"{name}@0.01"]) as hits:
+        run = SCENARIOS[fault.visible]()
+
+    clean, effect = evaluated(clean_form(fault), run), evaluated(fault.effect, run)
+    assert hits.count > 0
+    # Where both cancel to nothing, what is left is rounding of the two.
+    np.testing.assert_allclose(
+        READ[fault.quantity](run), 0.99 * clean + 0.01 * effect, rtol=RTOL, atol=1e-7 * np.abs(clean).max()
+    )
 
 
 @every_fault
