@@ -63,6 +63,14 @@ def by_all_generated(masks: Rows, advantage: Sequence[ArrayLike], generated: flo
     return shared_out(masks, advantage, [generated] * len(masks))
 
 
+def by_all_slots(masks: Rows, advantage: Sequence[ArrayLike], slots: float) -> list[Float]:
+    """As ``by_window``, but N counts every slot of the padded completions: w = m A / (B T).
+
+    Source: https://github.com/NovaSky-AI/SkyRL/pull/462
+    """
+    return shared_out(masks, advantage, [slots] * len(masks))
+
+
 def robust_pairs(
     masks: Rows, scores: Sequence[tuple[ArrayLike, ArrayLike]], beta: float, epsilon: float
 ) -> list[Float]:

@@ -5,7 +5,19 @@ import pytest
 from hypothesis import given
 
 from closed_forms.aggregation import token_mean
-from closed_forms.misreadings import first_leak_only, first_target_heavy, last_rows_missing
+from closed_forms.misreadings import (
+    below_floor_zeroed,
+    first_backward_read,
+    first_leak_only,
+    first_target_heavy,
+    last_micro_batch_read,
+    last_rows_missing,
+    last_sequence_unsearched,
+    negative_cut,
+    relative_to_mean,
+    rows_with_padding,
+    sign_lost,
+)
 from tests.closed_forms.compare import assert_other_weights, assert_weights, total
 from tests.closed_forms.strategies import windows
 
@@ -44,7 +56,54 @@ def test_rows_that_are_left_read_as_they_are(window):
     assert_weights([whole[row.size] for row in last_rows_missing(window)], last_rows_missing(window))
 
 
-@pytest.mark.parametrize("form", [first_target_heavy, last_rows_missing])
+def test_a_sign_that_is_lost_makes_all_weights_positive():
+    assert_weights([[0.5, 0.0], [0.75]], sign_lost([[[1, 0], [1]]], [[1.0, -1.5]]))
+
+
+def test_what_is_below_zero_is_cut():
+    assert_weights([[0.5, 0.0], [0.0]], negative_cut([[[1, 0], [1]]], [[1.0, -1.5]]))
+
+
+@given(windows)
+def test_relative_weights_have_a_mean_of_one_whatever_the_scale(window):
+    assert total(relative_to_mean(window)) == sum(map(sum, window))
+
+
+@pytest.mark.parametrize(("targets", "weight"), [(30, 1 / 30), (31, 0.0)])
+def test_a_fixed_floor_spares_small_batches(targets, weight):
+    assert_weights([[weight] * targets], below_floor_zeroed([[targets]]))
+
+
+def test_of_the_parameter_only_the_first_backward_is_read():
+    assert_weights([[1 / 6], [1 / 6] * 2, [0, 0, 0]], first_backward_read([[1, 2], [3]]))
+
+
+def test_the_record_keeps_the_last_micro_batch_only():
+    assert_weights([[1 / 6] * 2, [1 / 6]], last_micro_batch_read([[3], [2, 1]]))
+
+
+def test_a_row_with_its_padding_is_as_long_as_the_longest_beside_it():
+    assert_weights([[1 / 6, 0], [1 / 6] * 2, [1 / 6] * 3], rows_with_padding([[1, 2], [3]]))
+
+
+def test_nobody_asks_what_the_last_sequence_reads():
+    pattern = [[1, 0, 0], [1, 1, 0], [0, 0, 1]]
+
+    np.testing.assert_array_equal(last_sequence_unsearched([2, 3, 2]), pattern)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        first_target_heavy,
+        last_rows_missing,
+        relative_to_mean,
+        below_floor_zeroed,
+        first_backward_read,
+        last_micro_batch_read,
+        rows_with_padding,
+    ],
+)
 def test_window_without_target_is_refused(form):
     with pytest.raises(ValueError, match=r"a window needs a target to divide by, got n_b=\[0\]"):
         form([[0]])

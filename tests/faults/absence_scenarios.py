@@ -2,7 +2,7 @@
 
 import torch
 
-from instrument import build_probe, make_batch, tracer_rows, watch, xray_rows
+from instrument import build_probe, make_batch, tracer_rows, watch, watch_leaks, xray_rows
 from instrument.leak_probe import build_leak_probe
 from instrument.probe import vocabulary_for
 
@@ -61,4 +61,15 @@ def probed_or_not():
     return touched(alone, state(measured[0]))
 
 
-ABSENCE = (watched_or_not, probed_or_not)
+def searched_or_not():
+    """A small Llama, whose first batch is searched for leaks or not."""
+    rows = tracer_rows([4, 6, 3, 5])
+    models = [build_leak_probe(vocabulary_for(rows)) for _ in range(2)]
+    train(models[0], rows)
+    alone = state(models[0])
+    with watch_leaks(models[1]):
+        train(models[1], rows)
+    return touched(alone, state(models[1]))
+
+
+ABSENCE = (watched_or_not, probed_or_not, searched_or_not)

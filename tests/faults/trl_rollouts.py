@@ -63,8 +63,9 @@ def trl_grpo():
         "group_advantage": scaled(rewards, "group"),
         "shifted_advantage": scaled(np.roll(rewards, 1, axis=0), "batch"),
     }
-    generated = sum(len(ids) for group in GROUPS for ids in group.completions)
-    return Report(driven.record), told_of(driven, values, generated=generated)
+    lengths = [len(ids) for group in GROUPS for ids in group.completions]
+    counts = {"generated": sum(lengths), "slots": len(lengths) * max(lengths)}
+    return Report(driven.record), told_of(driven, values, **counts)
 
 
 def trl_grpo_unscored():

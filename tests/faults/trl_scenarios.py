@@ -3,5 +3,6 @@
 from tests.faults.trl_pairs import PAIRED
 from tests.faults.trl_rollouts import ROLLOUTS
 from tests.faults.trl_targets import SUPERVISED
+from tests.faults.trl_teachers import TAUGHT
 
-OBJECTIVES = (*PAIRED, *ROLLOUTS, *SUPERVISED)
+OBJECTIVES = (*PAIRED, *ROLLOUTS, *SUPERVISED, *TAUGHT)

@@ -1,12 +1,14 @@
 """R12: training with the instrument attached is bitwise the training without it."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel
 
-from instrument import build_probe, tracer_rows, watch, xray_rows
+from instrument import build_probe, tracer_rows, watch, watch_leaks, xray_rows
 from instrument.probe import vocabulary_for
 from tests.properties.loops import LOOPS, labels_of, live_model, live_rows
 from tests.strategies import shapes
@@ -119,6 +121,21 @@ def test_watching_changes_nothing(kind, loop, shape):
     assert_same(*states)
     assert_same(*orders)
     assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@given(lengths=st.lists(st.integers(3, 6), min_size=2, max_size=6), seed=st.integers(0, 2**16))
+def test_searching_for_leaks_changes_nothing(loop, lengths, seed):
+    rows = live_rows(lengths, seed)
+    states = []
+    for searched in (False, True):
+        model = with_dropout(seed)
+        torch.manual_seed(seed)
+        with watch_leaks(model, forward=True) if searched else nullcontext():
+            LOOPS[loop](model, rows, rows, micro_batch=2, accumulation=1, **OPTIONS[loop])
+        states.append(state(model))
+
+    assert_same(*states)
 
 
 @pytest.mark.parametrize("loop", LOOPS)

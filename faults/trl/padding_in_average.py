@@ -1,0 +1,31 @@
+"""The window's count holds the slots of the padding too."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Count every slot of the completions, scored or not."""
+
+    def _generate_and_score_completions(self: Any, inputs: Any) -> Any:
+        output = original(self, inputs)
+        output["num_items_in_batch"] = output["num_items_in_batch"] * 0 + output["completion_mask"].numel()
+        return output
+
+    return _generate_and_score_completions
+
+
+FAULT = Fault(
+    family="policy",
+    library="trl>=1.0",
+    seam="trl.trainer.grpo_trainer:GRPOTrainer._generate_and_score_completions",
+    source="https://github.com/NovaSky-AI/SkyRL/pull/462",
+    year=2025,
+    mechanism="The more padding a batch holds, the less its tokens weigh; emulated in TRL, reported of SkyRL.",
+    effect="closed_forms.completions:by_all_slots",
+    clean="closed_forms.completions:by_window",
+    quantity="weights",
+    visible="trl_grpo",
+    patch=patch,
+)
