@@ -6,10 +6,11 @@ Targets are the scored tokens; a clean step is ``token_mean``.
     R ranks, M micro-batches per window, B_m rows in micro-batch m, B rows in the window,
     n_b targets of a row, n_m targets of a micro-batch, N targets of the window.
 
->>> [row.tolist() for row in token_mean([[1], [3]])]
-[[0.25], [0.25, 0.25, 0.25]]
->>> [row.round(3).tolist() for row in mean_of_micro_batch_means([[1], [3]])]
-[[0.5], [0.167, 0.167, 0.167]]
+Examples:
+    >>> [row.tolist() for row in token_mean([[1], [3]])]
+    [[0.25], [0.25, 0.25, 0.25]]
+    >>> [row.round(3).tolist() for row in mean_of_micro_batch_means([[1], [3]])]
+    [[0.5], [0.167, 0.167, 0.167]]
 """
 
 from collections.abc import Sequence

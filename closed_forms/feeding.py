@@ -4,6 +4,8 @@ Windows as in ``aggregation.token_mean``. What is fed is averaged as it should b
 A row that is not fed has no entry.
 """
 
+import numpy as np
+
 from ._window import Float, Window
 from .aggregation import token_mean
 
@@ -57,3 +59,36 @@ def never_shuffled(given: Window) -> list[Float]:
         ValueError: as ``token_mean``.
     """
     return token_mean(given)
+
+
+def drawn_twice(drawn: Window) -> list[Float]:
+    """Weight of each target that runs when a shuffle that swaps in place draws one of two rows twice, the other never.
+
+        w = 1 / N'      N' targets of what is drawn in place of the window
+
+    Reported in https://github.com/r9y9/wavenet_vocoder/issues/130
+
+    Args:
+        drawn: [m][b] targets of row b in micro-batch m of what is fed in place of the window.
+
+    Raises:
+        ValueError: as ``token_mean``.
+    """
+    return token_mean(drawn)
+
+
+def first_skipped(window: Window, number: int, skipped: int) -> list[Float]:
+    """Weight of each target that runs when an epoch begins behind the batches that another one had seen.
+
+        w = 1 / N where the window runs, and no entry else
+
+    Reported in https://github.com/allenai/open-instruct/pull/681
+
+    Args:
+        window: as in ``token_mean``.
+        number: of the window in its epoch, from 0; skipped: how many windows are skipped.
+
+    Raises:
+        ValueError: as ``token_mean``.
+    """
+    return token_mean(window) if number >= skipped else [np.zeros(0)]

@@ -56,3 +56,20 @@ def raw_sum(window: Window) -> float:
     """
     n_b, _ = read_window(window)
     return float(window_total(n_b, "n_b"))
+
+
+def over_rows(window: Window) -> float:
+    """Logged loss over the objective when the log divides a mean by the B_m rows of each micro-batch.
+
+        1 / B_m
+
+    Same argument as ``equal``. Reported in https://github.com/zsyOAOA/ResShift/pull/25
+
+    Raises:
+        ValueError: as ``equal``, and when the micro-batches differ in rows: then it depends on the losses.
+    """
+    read_window(window)
+    sizes = sorted({len(rows) for rows in window})
+    if len(sizes) > 1:
+        raise ValueError(f"every micro-batch needs the same number of rows, got {sizes}: leave the tail out")
+    return 1 / sizes[0]

@@ -42,7 +42,9 @@ class Fault:
         mechanism: one sentence: what the code then does wrong.
         effect: the closed form that the measurement must then equal, as "module:name".
         quantity: what is measured: the "weights" of the targets, the "log" over the objective, the "leak" between
-            sequences, or of two "run"s, without the instrument and with it, which parts differ.
+            sequences, or of two "run"s, without the instrument and with it, which parts differ; or the "ledger":
+            how often each sample ran. Behind backward: the "reach" of the gradient, the "shares" of the micro-batches
+            in it, the factor of a "clip", and the optimizer's "groups", "decay", "steps" and "rate".
         visible: the scenario of tests/faults/scenarios.py in which the fault shows.
         patch: takes the original function and returns the broken one; it installs nothing.
         clean: the closed form of that scenario without the fault; empty when it is the token mean, the true log,
@@ -56,7 +58,9 @@ class Fault:
     seam: str
     mechanism: str
     effect: str
-    quantity: Literal["weights", "log", "leak", "run"]
+    quantity: Literal[
+        "weights", "log", "leak", "run", "ledger", "reach", "shares", "clip", "groups", "decay", "steps", "rate"
+    ]
     visible: str
     patch: Callable[[Call], Call]
     clean: str = ""

@@ -3,7 +3,6 @@
 import ast
 import json
 from collections.abc import Mapping
-from functools import cache
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
@@ -53,13 +52,13 @@ def meaning(form: str, root: Path = ROOT) -> str:
     if not text:
         raise LookupError(f"{form} has no docstring: give the name of a documented closed form")
     lines = text.splitlines()
-    said = " ".join(takewhile(bool, lines))
+    # To Markdown, the shape [m][b] would be a link.
+    said = " ".join(takewhile(bool, lines)).replace("][", "]\\[")
     rest = dropwhile(lambda line: not line, lines[len(list(takewhile(bool, lines))) :])
     equation = [line.strip() for line in takewhile(lambda line: line.startswith("    "), rest)]
     return f"{said} `{'; '.join(equation)}`" if equation else said
 
 
-@cache
 def docstrings(file: Path) -> dict[str, str]:
     """The docstring of each function of a file, which is read and not imported: it may need what is not installed."""
     functions = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef)]

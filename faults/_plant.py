@@ -22,6 +22,10 @@ class Hits:
     count: int = 0
 
 
+# What is planted in this process, for whoever hands work to one that had started before.
+ON: list[tuple[Fault, Hits]] = []
+
+
 @contextmanager
 def planted(fault: Fault) -> Iterator[Hits]:
     """Run the block with the fault on; nested blocks, also on one seam, are undone last in, first out.
@@ -38,7 +42,11 @@ def planted(fault: Fault) -> Iterator[Hits]:
         hits.count += 1
 
     with swapped(fault.seam, fault.library, fault.patch, reached):
-        yield hits
+        ON.append((fault, hits))
+        try:
+            yield hits
+        finally:
+            ON.remove((fault, hits))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from . import label_record, live_record, locate, probe, probe_record
+from . import after, label_record, live_record, locate, probe, probe_record, step_verdict
 from .record import Floats
 from .report.report import Report
 
@@ -76,6 +76,10 @@ class watch:  # read as a verb: `with watch(model):`
     Args:
         model: of transformers, or a PEFT wrapper of one: a causal model, a classifier of rows or tokens, a masked
             language model, a multiple choice, an encoder-decoder; or any module with the two arguments below.
+        optimizer: the torch.optim optimizer that trains it, or a list of them. When given, everything after backward
+            is measured too: which parameters a gradient reaches, whether the gradient that each step consumes is what
+            the tokens contributed, and whether the parameters then move by the optimizer's own rule.
+        max_norm: to which the loop clips the gradient; without it, any common factor below 1 passes as a clip.
         read_point: the module whose output feeds the head, or its name.
         head: from hidden states to logits: a module, its name, or a function.
 
@@ -84,12 +88,30 @@ class watch:  # read as a verb: `with watch(model):`
             the block ends, when nothing could be measured in it.
     """
 
-    def __init__(self, model: nn.Module, *, read_point: nn.Module | str | None = None, head: Any = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: Any = None,
+        *,
+        max_norm: float | None = None,
+        read_point: nn.Module | str | None = None,
+        head: Any = None,
+    ) -> None:
         self._recorder: label_record.LabelRecorder | live_record.LiveRecorder
         if read_point is None and head is None and label_record.scores_labels_in_place(model):
             self._recorder = label_record.LabelRecorder(model)
         else:
             self._recorder = live_record.LiveRecorder(locate.locate(model, read_point, head))
+        if optimizer is not None:
+            given = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+            found = getattr(self._recorder, "head", None)
+            self._recorder.capture.after = after.AfterBackward(
+                self._recorder.record, model, given, step_verdict.compared, max_norm, found
+            )
+        elif max_norm is not None:
+            raise ValueError(
+                f"max_norm={max_norm} was given without optimizer=: a clip is seen at the optimizer's step"
+            )
 
     def __enter__(self) -> Report:
         self._recorder.capture.__enter__()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class Candidate:
 
 def candidates(window: Window) -> list[Candidate]:
     """Every form that the ledger of a window allows, the token mean first."""
+    if window.ranks > 1:
+        return over_ranks(window)
     m, backwards = len(window.counts()), window.micro_batches
     a = aggregation
     mean = Candidate("token mean", "1/N", a.token_mean)
@@ -65,6 +68,62 @@ def candidates(window: Window) -> list[Candidate]:
             for k in range(m + 1, 2 * m + 1)
         ),
         *others,
+    ]
+
+
+def over_ranks(window: Window) -> list[Candidate]:
+    """The forms of a window of several ranks, whose gradients are averaged; R ranks, M micro-batches on each."""
+    a, r, m_r = aggregation, window.ranks, [len(n_mb) for n_mb in window.counts_by_rank()]
+    m = max(m_r)
+    ranks, both = f"R = {r}", f"R = {r}, M = {m}"
+
+    def split(n_mb: Counts) -> list[Counts]:
+        groups = iter(n_mb)
+        return [list(islice(groups, size)) for size in m_r]
+
+    def averaged(form: Callable[[Counts], list[Floats]]) -> Callable[[Counts], list[Floats]]:
+        return lambda n_mb: a.scaled([row for counts in split(n_mb) for row in form(counts)], 1 / r)
+
+    def times(factor: float) -> Callable[[Counts], list[Floats]]:
+        return lambda n_mb: a.scaled(a.token_mean(n_mb), factor)
+
+    found = [
+        Candidate("token mean", "1/N", a.token_mean),
+        Candidate(f"mean of per-rank means, {ranks}", "1/(R N_r)", lambda n_mb: a.per_rank_mean(split(n_mb))),
+        Candidate(f"token mean times {ranks}", "R/N", times(r)),
+        Candidate(f"token mean divided once more by {ranks}", "1/(R N)", times(1 / r)),
+        Candidate(
+            f"sum of per-rank means, {ranks} times too large",
+            "1/N_r",
+            lambda n_mb: a.scaled(a.per_rank_mean(split(n_mb)), r),
+        ),
+        Candidate(f"mean of per-sequence means per rank, {ranks}", "1/(R S_r n_b)", averaged(a.per_sequence_mean)),
+        Candidate("per-sequence mean over all ranks", "1/(S n_b)", a.per_sequence_mean),
+        Candidate(f"sum over tokens, divided by {ranks} only", "1/R", averaged(a.token_sum)),
+        Candidate("sum over tokens, never divided", "1", a.token_sum),
+    ]
+    if window.micro_batches == 1:
+        return found
+    return [
+        *found,
+        Candidate(
+            f"mean of micro-batch means per rank, {both}",
+            "1/(R M n_rm)",
+            lambda n_mb: a.per_rank_mean_of_micro_batch_means(split(n_mb)),
+        ),
+        Candidate(f"sum of micro-batch means per rank, {both}", "1/(R n_rm)", averaged(a.sum_of_micro_batch_means)),
+        Candidate(f"sum of micro-batch means over all ranks, {both}", "1/n_rm", a.sum_of_micro_batch_means),
+        Candidate(f"token mean times M = {m}", "M/N", times(m)),
+        Candidate(f"token mean divided once more by M = {m}", "1/(M N)", times(1 / m)),
+        Candidate(f"token mean times R M, {both}", "R M/N", times(r * m)),
+        *(
+            Candidate(
+                f"mean of micro-batch means divided by {k} though only M = {m} ran, {ranks}",
+                f"1/(R {k} n_rm)",
+                averaged(partial(a.short_window, accumulation=k)),
+            )
+            for k in range(m + 1, 2 * m + 1)
+        ),
     ]
 
 

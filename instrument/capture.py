@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .forward import Forward, describe, hidden_states, named_arguments, token_ids, without_graph
+from .refusals import refuse_flattened, refuse_frozen
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Capture:
             `take` returned for it are let go afterwards.
         find: from what the read point returned to the tensor at which the gradient is read.
         describe: describe(arguments, tensor, number, where) notes what a forward was about.
+
+    `after`, when set before it is entered, is told of what it sees too: see after.AfterBackward.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Capture:
         self._parameters = list(model.parameters())
         self._problem: Exception | None = None
         self._hooks: list[Any] = []
+        self.after: Any = None
 
     def __enter__(self) -> "Capture":
         self._hooks = [
@@ -101,6 +105,9 @@ class Capture:
             self._read_point.register_forward_hook(self._note_forward, with_kwargs=True),
             register_optimizer_step_pre_hook(self._note_step),
         ]
+        if self.after is not None:
+            self._hooks.append(register_optimizer_step_post_hook(self._note_stepped))
+            self.after.attach(self._guarded)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -109,6 +116,8 @@ class Capture:
         self._hooks.clear()
         if self._open.arrivals:
             self._end_window(stepped=False)
+        if self.after is not None:
+            self.after.detach()
         if error is None:
             self._raise_problem()
         elif self._problem is not None:
@@ -162,6 +171,7 @@ class Capture:
         if not self._open.arrivals:
             # Once per window: a walk over the modules costs more than all else that is done here.
             self._parameters = list(self._model.parameters())
+            refuse_flattened(self._model, self._parameters)
         version = sum(p._version for p in self._parameters)
         if self._open.arrivals and version != self._version:
             raise ValueError(
@@ -170,6 +180,8 @@ class Capture:
             )
         self._version = version
         self.forwards += 1
+        if self.after is not None:
+            self.after.ran(output)
         if not hidden.requires_grad:
             # Everything below is frozen. A leaf that asks for its gradient changes no parameter's gradient.
             hidden.requires_grad_(True)
@@ -189,18 +201,25 @@ class Capture:
             )
         with torch.no_grad():
             reading = self._take(forward, output, gradient.detach())
+            if self.after is not None:
+                self.after.arrived(output, gradient.detach(), reading)
         self._open.arrivals.append(Arrival(forward, self.backwards, reading))
 
     def _end_backward(self) -> None:
         self._backward_open = False
         self.backwards += 1
+        if self.after is not None:
+            self._guarded(self.after.ended)
 
     def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if self._open.arrivals and not Replay.running:
+            # Under FSDP other tensors stand in their place while the model runs, which no optimizer knows.
+            self._parameters = list(self._model.parameters())
         ours = {id(p) for p in self._parameters}
         if any(id(p) in ours for group in optimizer.param_groups for p in group["params"]):
-            self._guarded(self._step, any(callable(argument) for argument in (*args[1:], *kwargs.values())))
+            self._guarded(self._step, optimizer, any(callable(argument) for argument in (*args[1:], *kwargs.values())))
 
-    def _step(self, closure: bool) -> None:
+    def _step(self, optimizer: torch.optim.Optimizer, closure: bool) -> None:
         if closure:
             raise ValueError(
                 "optimizer.step was given a closure, which runs the model inside the step, so no window can be told "
@@ -211,8 +230,13 @@ class Capture:
                 "an optimizer stepped inside backward, so parameters change before all gradients have come: step after "
                 "backward to be measured"
             )
+        if self.after is not None:
+            self.after.stepping(optimizer)
         if self._open.arrivals:
             self._end_window(stepped=True)
+
+    def _note_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self._guarded(self.after.stepped, optimizer)
 
     def _end_window(self, stepped: bool) -> None:
         if self._backward_open:
@@ -222,7 +246,7 @@ class Capture:
         trainable = [p for p in self._parameters if p.requires_grad]
         window.stepped, window.trainable = stepped, len(trainable)
         window.reached = sum(p.grad is not None for p in trainable)
-        if not any(p.grad is not None and bool(p.grad.any()) for p in trainable):
+        if not any(p.grad is not None and bool(own_part(p.grad).any()) for p in trainable):
             # Gradients of nothing but zeros train nothing, as after a zero_grad in the wrong place.
             window.reached = 0
         self.windows += 1
@@ -231,35 +255,16 @@ class Capture:
     def _finish(self, window: CapturedWindow) -> None:
         with torch.no_grad():
             self._close(window)
+            if self.after is not None:
+                self.after.close()
+
+
+def own_part(tensor: Tensor) -> Tensor:
+    """What this rank holds of a tensor: no other has to be asked."""
+    part: Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return part
 
 
 def inside_backward() -> bool:
     """Whether autograd is running a backward in this thread."""
     return torch._C._current_graph_task_id() != -1
-
-
-def refuse_compiled(model: nn.Module) -> None:
-    """Raise when hooks on this model would never fire.
-
-    Raises:
-        ValueError: the model, or a module in it, was compiled before the hooks came.
-    """
-    compiled = [name for name, m in model.named_modules() if m._compiled_call_impl is not None]
-    if hasattr(model, "_orig_mod") or compiled:
-        raise ValueError(
-            f"{type(model).__name__} is compiled already, and hooks added after torch.compile never fire "
-            "(pytorch issue 117758): start watching before compiling, or watch the model without compiling it"
-        )
-
-
-def refuse_frozen(model: nn.Module, where: str) -> None:
-    """Raise when no gradient could come.
-
-    Raises:
-        ValueError: none of the parameters trains.
-    """
-    if not any(p.requires_grad for p in model.parameters()):
-        raise ValueError(
-            f"none of the {sum(1 for _ in model.parameters())} parameters of {type(model).__name__} requires a "
-            f"gradient, so nothing will come to {where}: unfreeze what should train before watching"
-        )

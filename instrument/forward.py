@@ -1,7 +1,7 @@
 """What one run of the model was about: its tokens, its targets, its padding, its hidden states."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ class Forward:
             model, as when the loss is computed outside of it.
         attention_mask: [b, t] 1 on tokens and 0 on padding, or None when the model was given none of this shape.
         autocast: dtype in which autocast ran the model, or None outside of autocast.
+        boundaries: of the arguments that say where a document begins in a row, those that were given.
     """
 
     index: int
@@ -26,6 +27,7 @@ class Forward:
     labels: Tensor | None
     attention_mask: Tensor | None
     autocast: torch.dtype | None
+    boundaries: dict[str, Tensor] = field(default_factory=dict)
 
 
 def named_arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -106,4 +108,6 @@ def describe(batch: dict[str, Any], hidden: Tensor, index: int, where: str) -> F
     kind = hidden.device.type
     autocast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
     targets = None if shifted is None else shifted.detach()
-    return Forward(index, input_ids.detach(), targets, mask if flat else None, autocast)
+    told = {name: batch.get(name) for name in ("position_ids", "cu_seq_lens_q", "seq_idx")}
+    boundaries = {name: value.detach() for name, value in told.items() if isinstance(value, Tensor)}
+    return Forward(index, input_ids.detach(), targets, mask if flat else None, autocast, boundaries)

@@ -13,12 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .capture import Capture, CapturedWindow, Replay, refuse_compiled
+from .capture import Capture, CapturedWindow, Replay
 from .forward import Forward, token_ids
+from .gathering import note
 from .leak_loss import named
 from .locate import unwrapped
 from .logits import kind_of, read_rows
-from .record import Record, Row, Window, refuse_unscored
+from .record import Record, Row, Window
+from .refusals import refuse_compiled
 
 
 def scores_labels_in_place(model: Any) -> bool:
@@ -63,8 +65,7 @@ class LabelRecorder:
         rows = [replace(row, micro_batch=order.index(a.backward)) for a in window.arrivals for row in a.reading]
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
         measured = Window(rows, [], *shape, 0.0)
-        refuse_unscored(measured, len(self.record.windows))
-        self.record.windows.append(measured)
+        note(self.record, measured, self._model)
 
 
 def logits_of(output: Any) -> Tensor:

@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .capture import Replay, refuse_compiled
+from .capture import Replay
 from .forward import token_ids
 from .leak_loss import IGNORED, Loss, named, own_loss, read_batch
 from .leak_state import State
+from .refusals import refuse_compiled
 
 
 class Passes:

@@ -1,6 +1,7 @@
 """From gradients at the final hidden states to a record of windows."""
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from torch import Tensor
 
 from .capture import Capture, CapturedWindow, Replay
 from .forward import Forward, hidden_states
+from .gathering import note
+from .leak_sequences import from_batch
 from .live import LiveReading, read_live
 from .locate import Head, Place
-from .record import Record, Row, Window, padding_share, refuse_unscored
+from .record import Record, Row, Window, padding_share
 
 
 class LiveRecorder:
@@ -25,10 +28,15 @@ class LiveRecorder:
         self._place = place
         self._head: Head | None = None
 
+    def head(self) -> Head | None:
+        """What turns hidden states into logits, once it is known."""
+        return self._head
+
     def _take(self, forward: Forward, output: Any, gradient_bth: Tensor) -> dict[str, NDArray[Any]]:
         kind = gradient_bth.device.type
         with Replay(), torch.autocast(kind, enabled=False), torch.random.fork_rng(devices=[]):
             if self._head is None:
+                refuse_sharded_head(self._place.root)
                 self._head = self._place.recognise(output)
                 self.record.vocabulary = self._head.vocabulary
                 work = str(forward.autocast or gradient_bth.dtype).removeprefix("torch.")
@@ -45,15 +53,31 @@ class LiveRecorder:
         )
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
         measured = Window(rows, [], *shape, padding)
-        refuse_unscored(measured, len(self.record.windows))
-        self.record.windows.append(measured)
+        note(self.record, measured, self._place.root)
+
+
+def refuse_sharded_head(root: Any) -> None:
+    """Raise when a rank holds a part of the head only while its gradient arrives.
+
+    Gathering it would be a collective in the middle of the run's own, and running it would set off its hooks.
+
+    Raises:
+        NotImplementedError: the head is sharded by itself.
+    """
+    head = getattr(root, "get_output_embeddings", lambda: None)()
+    weight = getattr(head, "weight", None)
+    if weight is not None and (hasattr(weight, "placements") or weight.dim() != 2):
+        raise NotImplementedError(
+            f"the head of {type(root).__name__} is sharded by itself, and this rank holds a part of it only: let it be "
+            "sharded together with the root, as by fully_shard(model) after its layers"
+        )
 
 
 def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: Tensor) -> dict[str, NDArray[Any]]:
     """Read every position that has a target or a gradient.
 
     Returns:
-        ids, mask, target, scored and each field of LiveReading, [b, t]; on_padding and on_tokens, the largest
+        ids, mask, target, scored, document and each field of LiveReading, [b, t]; on_padding and on_tokens, the largest
         |gradient| there.
     """
     ids_bt = forward.input_ids
@@ -75,6 +99,7 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
     hidden_nh, gradient_nh = (x.flatten(0, 1).index_select(0, active_n) for x in (hidden_bth, gradient_bth))
     read = read_live(head, hidden_nh, gradient_nh, target_bt.flatten()[active_n])
     whole = {"ids": ids_bt, "mask": mask_bt, "target": target_bt, "scored": scored_bt}
+    whole["document"] = documents_of(forward)
     # Elsewhere no gradient came, and nothing else was computed.
     other = [0.0 if name in ("weight", "remainder", "uniform") else math.nan for name in LiveReading._fields]
     filled_btf = torch.tensor(other, dtype=torch.float64, device=ids_bt.device).repeat(*ids_bt.shape, 1)
@@ -82,6 +107,16 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
     whole |= zip(LiveReading._fields, filled_btf.unbind(-1))
     whole["on_padding"], whole["on_tokens"] = (torch.where(at, size_bt, 0).max() for at in (~mask_bt, mask_bt))
     return {name: values.cpu().numpy() for name, values in whole.items()}
+
+
+def documents_of(forward: Forward) -> Tensor:
+    """[b, t] number of the document in its row that each token belongs to; 0 where the batch does not say."""
+    shape = (forward.input_ids.shape[0], forward.input_ids.shape[1])
+    if forward.boundaries:
+        # What does not fit the batch, as positions of images do not, says nothing of documents.
+        with suppress(ValueError):
+            return from_batch(forward.boundaries, shape)[0]
+    return torch.zeros(shape, dtype=torch.long)
 
 
 def split_rows(read: dict[str, NDArray[Any]], micro_batch: int) -> list[Row]:
@@ -99,6 +134,7 @@ def split_rows(read: dict[str, NDArray[Any]], micro_batch: int) -> list[Row]:
         rows.append(
             Row(
                 ids=read["ids"][b, kept],
+                starts=np.flatnonzero(np.diff(read["document"][b, kept], prepend=-1)),
                 micro_batch=micro_batch,
                 intended=got["scored"].copy(),
                 backward_weight=got["weight"].copy(),

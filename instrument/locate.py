@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .capture import refuse_compiled
 from .forward import hidden_states
 from .live import LinearHead, OnlySlice, ReplayedHead, restore
+from .refusals import refuse_compiled
 
 Head = LinearHead | ReplayedHead
 

@@ -75,7 +75,7 @@ def read_rows(
 
 def row_of(micro_batch: int, target_t: Tensor, scored_t: Tensor, read: tuple[Tensor, ...]) -> Row:
     """A row of a record; each target is put behind its place, since which token of the batch it is, is not asked."""
-    found = {name: values.numpy() for name, values in zip(LiveReading._fields, read)}
+    found: dict[str, Any] = {name: values.numpy() for name, values in zip(LiveReading._fields, read)}
     return Row(
         ids=nn.functional.pad(target_t, (1, 0), value=-1).numpy(),
         micro_batch=micro_batch,

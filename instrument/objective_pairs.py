@@ -34,6 +34,11 @@ def of_dpo(driven: Driven, losses: dict[str, float], options: PairOptions) -> li
 
 def of_pairs(batch: Scored, losses: dict[str, float], options: PairOptions, k: int, vocabulary: int) -> Expected:
     """One micro-batch of 2 P rows, the chosen above the rejected, of K."""
+    return of_models(form_of_pairs(batch, losses, options, k), batch, vocabulary)
+
+
+def form_of_pairs(batch: Scored, losses: dict[str, float], options: PairOptions, k: int) -> Form:
+    """The closed form of ``of_pairs``."""
     pairs = len(batch.numbers) // 2
     masks = batch.mask[:pairs], batch.mask[pairs:]
 
@@ -46,7 +51,7 @@ def of_pairs(batch: Scored, losses: dict[str, float], options: PairOptions, k: i
             addends += abs(share) / k * np.concatenate(sizes)
         return weights, addends
 
-    return of_models(form, batch, vocabulary)
+    return form
 
 
 def of_one_loss(
@@ -164,6 +169,11 @@ def of_sft(driven: Driven, loss_type: str = "nll", denominators: Sequence[float]
 
 def of_targets(batch: Scored, loss_type: str, denominator: float, v: int) -> Expected:
     """One micro-batch."""
+    return of_models(form_of_targets(batch, loss_type, denominator), batch, v)
+
+
+def form_of_targets(batch: Scored, loss_type: str, denominator: float) -> Form:
+    """The closed form of ``of_targets``."""
 
     def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
         if loss_type == "dft":
@@ -172,7 +182,7 @@ def of_targets(batch: Scored, loss_type: str, denominator: float, v: int) -> Exp
             weight = supervised.nll(batch.mask, denominator)
         return weight, np.abs(weight)
 
-    return of_models(form, batch, v)
+    return form
 
 
 def of_models(form: Form, batch: Scored, vocabulary: int) -> Expected:

@@ -19,8 +19,9 @@ from transformers import LlamaForCausalLM
 from . import readout
 from .capture import Capture, CapturedWindow, Replay
 from .forward import Forward, hidden_states
+from .gathering import note, place
 from .probe import IGNORED, PAD
-from .record import Bools, Floats, Record, Row, Window, padding_share, refuse_unscored
+from .record import Bools, Floats, Record, Row, Window, padding_share
 
 Pair = tuple[int, int]
 
@@ -77,9 +78,18 @@ class ProbeRecorder:
         assert parameter.grad is not None
         self._gradient = parameter.grad.detach().clone()
 
+    def _keep_averaged(self) -> None:
+        parameter = self._model.get_input_embeddings().weight
+        if parameter.grad is not None:
+            self._keep(parameter)
+
     def _take(self, forward: Forward, output: object, gradient_bth: Tensor) -> Seen:
         mask = forward.input_ids != PAD if forward.attention_mask is None else forward.attention_mask > 0
         assert hidden_states(output).shape == gradient_bth.shape
+        if place()[1] > 1:
+            queue = torch.autograd.Variable._execution_engine.queue_callback
+            # The wrapper averages in a callback of its own, which it queues after this; what is queued then is last.
+            queue(lambda: queue(self._keep_averaged))
         return Seen(forward.input_ids, forward.labels, mask, gradient_bth.clone())
 
     def _close(self, window: CapturedWindow) -> None:
@@ -119,8 +129,7 @@ class ProbeRecorder:
         padding = padding_share([largest(a.reading) for a in window.arrivals])
         shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
         measured = Window(rows, kept, *shape, padding, stray_inputs(self._pairs, self._gradient, on_the_way))
-        refuse_unscored(measured, len(self.record.windows))
-        self.record.windows.append(measured)
+        note(self.record, measured, self._model, after_averaging=True)
 
     def _find(self, seen: Seen) -> list[tuple[int, int, int]]:
         """Which of our rows starts where in a batch (row, b, t), by its first pair, which occurs nowhere else."""

@@ -6,6 +6,8 @@ Letters: n positions of a row that have a next token.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,8 @@ class Row:
             by before it shows in the weight.
         backward_weight: [n] the same weight read from what backward delivered to the input, before the parameter's
             own gradient; equal to `weight` where the two are one measurement.
+        rank: data-parallel rank on which it ran.
+        starts: [d] where each document of the row begins, as the batch said; 0 alone where it said nothing.
     """
 
     ids: Ints
@@ -53,6 +57,8 @@ class Row:
     uniform_loss: Floats
     amplification: Floats
     backward_weight: Floats
+    rank: int = 0
+    starts: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
 
 @dataclass
@@ -62,7 +68,7 @@ class Window:
     Attributes:
         rows: in the order of the caller's rows (probe) or of appearance (live).
         carried: rows that did not run in this window though their gradient is still in the parameters (probe only).
-        micro_batches: backwards of the window, at least as many as hold a row.
+        micro_batches: backwards of the window, at least as many as hold a row; of the rank that made most of them.
         forwards: runs of the model whose gradient came.
         stepped: an optimizer step ended it; False for what was left when the watching ended.
         reached: trainable parameters with a gradient.
@@ -70,6 +76,11 @@ class Window:
         stray: ids that precede no target of the caller's rows and have a gradient all the same (probe only).
         padding: largest |gradient| at a padding position, over the largest at a token; exactly 0 on a correct stack.
             inf where no token has any.
+        ranks: data-parallel ranks that are in it.
+        consumed: what tells the gradient that the optimizer was about to consume on this rank from any other; empty
+            on a single rank, or where no rank holds all of it.
+        synchronised: all ranks were about to consume the same gradient.
+        after: what was measured after backward, an after_record.After; None where no optimizer was given.
     """
 
     rows: list[Row]
@@ -81,17 +92,30 @@ class Window:
     trainable: int
     padding: float
     stray: list[int] = field(default_factory=list)
+    ranks: int = 1
+    consumed: str = ""
+    synchronised: bool = True
+    after: Any = None
 
     def counts(self, of: str = "intended") -> list[list[int]]:
-        """[m][b] targets per row of each micro-batch that holds one, in their order; `of` is "intended" or "scored"."""
-        groups: list[list[int]] = [[] for _ in range(self.micro_batches)]
-        for row in self.rows:
-            groups[row.micro_batch].append(int(getattr(row, of).sum()))
-        return [group for group in groups if group]
+        """[m][b] targets per row of each micro-batch that holds one, in their order; `of` is "intended" or "scored".
+
+        Rank by rank, where there are several.
+        """
+        groups: dict[tuple[int, int], list[int]] = {}
+        for row in self.by_micro_batch():
+            groups.setdefault((row.rank, row.micro_batch), []).append(int(getattr(row, of).sum()))
+        return list(groups.values())
+
+    def counts_by_rank(self, of: str = "intended") -> list[list[list[int]]]:
+        """[r][m][b] as `counts`, rank by rank."""
+        ran = {(row.rank, row.micro_batch) for row in self.rows}
+        groups = iter(self.counts(of))
+        return [[next(groups) for rank, _ in ran if rank == r] for r in range(self.ranks)]
 
     def by_micro_batch(self) -> list[Row]:
         """The rows in the order in which `counts` and every closed form have them."""
-        return sorted(self.rows, key=lambda row: row.micro_batch)
+        return sorted(self.rows, key=lambda row: (row.rank, row.micro_batch))
 
     def targets(self) -> int:
         """N: intended targets of the window."""
@@ -121,6 +145,9 @@ class Record:
         logged: loss that the loop itself reported, per window, where it reports one.
         notes: what a reader should know, e.g. forwards whose gradient never came.
         missing: rows of the caller that ran in no window, by number (probe only).
+        rank: the data-parallel rank whose rows these are; -1 for the rows of all ranks.
+        ranks: data-parallel ranks of the run.
+        versions: what was measured.
     """
 
     instrument: str
@@ -133,6 +160,14 @@ class Record:
     logged: list[float] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+    rank: int = -1
+    ranks: int = 1
+    versions: dict[str, str] = field(default_factory=lambda: installed())
+
+
+def installed() -> dict[str, str]:
+    """Versions of the libraries that a measurement depends on."""
+    return {name: version(name) for name in ("torch", "transformers", "accelerate", "numpy")}
 
 
 def padding_share(largest: Sequence[tuple[float, float]]) -> float:

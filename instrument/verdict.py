@@ -1,11 +1,13 @@
 """Name the formula that a window of weights follows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from closed_forms import aggregation
 
+from . import codes
+from .after_verdict import judge_after, stages
 from .candidates import Candidate, candidates, same_form
 from .elsewhere import elsewhere, remarks
 from .readable import readable_weights, spread, tolerance, unreadable
@@ -38,6 +40,9 @@ class Verdict:
         same: other candidates that fit equally well on these rows.
         faults: everything that is wrong, in words; empty on a correct window.
         remarks: what is no fault by itself but belongs to the answer, as label smoothing does.
+        stage: the first one of the step at which something is wrong: labels, loss, backward, all-reduce, clip or step;
+            empty when nothing is.
+        stages: one line for each stage, where what follows backward was measured.
     """
 
     name: str | None
@@ -46,6 +51,8 @@ class Verdict:
     same: tuple[str, ...]
     faults: tuple[str, ...]
     remarks: tuple[str, ...]
+    stage: str = ""
+    stages: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -97,7 +104,7 @@ def judge(record: Record, window: Window) -> Verdict:
             if not same_form(window, of, nearest.candidate, fit.candidate)
         ]
     faults += elsewhere(record, window, n)
-    return Verdict(
+    verdict = Verdict(
         nearest.candidate.name if good else None,
         nearest.candidate.equation if good else "",
         nearest,
@@ -105,6 +112,36 @@ def judge(record: Record, window: Window) -> Verdict:
         tuple(faults),
         tuple(remarks(record, window, scored)),
     )
+    if window.after is not None:
+        verdict = with_after(record, window, verdict, loss_scale(record, window, of))
+    return replace(verdict, stage=codes.first_stage(verdict.faults))
+
+
+def with_after(record: Record, window: Window, verdict: Verdict, scale: float) -> Verdict:
+    """A verdict with what was measured after backward; a loss scale that was undone before the step is no fault."""
+    right = verdict.name == "token mean"
+    if right or verdict.name is None:
+        scale = 1.0
+    found = judge_after(record, window, right, scale)
+    faults = verdict.faults
+    if found.undone != 1:
+        faults = tuple(f for f in faults if not f.startswith("token weights follow"))
+        verdict = replace(verdict, name="token mean", equation="1/N, once the loss scale is undone")
+    loss = f"{'ok' if verdict.name == 'token mean' else 'FAULT'}: {verdict.name or 'no known formula'}"
+    return replace(
+        verdict,
+        faults=(*faults, *(sentence for _, sentence in found.faults)),
+        remarks=(*verdict.remarks, *found.remarks),
+        stages=tuple(stages(record, window, found.faults, loss)),
+    )
+
+
+def loss_scale(record: Record, window: Window, of: str) -> float:
+    """The power of two, 2 or more, by which a median weight is over 1/N, as torch.amp.GradScaler sets it; 1 if none."""
+    weights = readable_weights(record, window, of)
+    factor = float(np.median(weights)) * sum(sum(counts) for counts in window.counts(of)) if weights.size else 1.0
+    power = 2.0 ** round(np.log2(factor)) if factor > 1.5 else 1.0
+    return power if abs(factor / power - 1) < 0.1 else 1.0
 
 
 def compare(record: Record, window: Window, candidate: Candidate, of: str) -> Fit | None:

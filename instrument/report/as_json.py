@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..leak_record import LeakRun
 from ..objective_record import NotRun, ObjectiveRun
-from ..record import Record, Row, Window
+from ..record import Record, Row, Window, installed
 from ..verdict import Verdict
 
 if TYPE_CHECKING:
@@ -26,7 +25,8 @@ def report(record: Record, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "vocabulary": record.vocabulary,
         "work_dtype": record.work_dtype,
         "loss_dtype": record.loss_dtype,
-        "versions": versions(),
+        "versions": record.versions,
+        "ranks": record.ranks,
         "changes": record.changes,
         "logged": [finite(x) for x in record.logged],
         "notes": record.notes,
@@ -37,7 +37,7 @@ def report(record: Record, verdicts: Sequence[Verdict]) -> dict[str, Any]:
 def outcomes(found: "Sequence[Outcome]") -> dict[str, Any]:
     """The checks of `weighbridge report`, each with the report behind it."""
     return {
-        "versions": versions(),
+        "versions": installed(),
         "checks": [
             {
                 "name": o.name,
@@ -99,11 +99,6 @@ def leaks(run: LeakRun) -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
-    """What was measured."""
-    return {name: version(name) for name in ("torch", "transformers", "accelerate", "numpy")}
-
-
 def window(measured: Window, verdict: Verdict) -> dict[str, Any]:
     """One window with its verdict."""
     return {
@@ -116,7 +111,11 @@ def window(measured: Window, verdict: Verdict) -> dict[str, Any]:
             "same": list(verdict.same),
             "faults": list(verdict.faults),
             "remarks": list(verdict.remarks),
+            "stage": verdict.stage,
+            "stages": list(verdict.stages),
         },
+        "ranks": measured.ranks,
+        "synchronised": measured.synchronised,
         "micro_batches": measured.micro_batches,
         "forwards": measured.forwards,
         "stepped": measured.stepped,
@@ -127,7 +126,17 @@ def window(measured: Window, verdict: Verdict) -> dict[str, Any]:
         "padding": finite(measured.padding),
         "rows": [row(r) for r in measured.rows],
         "carried": [row(r) for r in measured.carried],
+        "after": None if measured.after is None else plain(asdict(measured.after)),
     }
+
+
+def plain(value: Any) -> Any:
+    """Nested values, every array as a list."""
+    if isinstance(value, dict):
+        return {name: plain(v) for name, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return [plain(v) for v in value] if isinstance(value, (list, tuple)) else finite(value)
 
 
 def row(measured: Row) -> dict[str, Any]:

@@ -28,9 +28,14 @@ def table(record: Record, verdicts: Sequence[Verdict]) -> str:
         console.print(title + headline(verdict), markup=False, soft_wrap=True)
         for remark in (*verdict.faults[1:], *verdict.remarks):
             console.print(f"  {remark}", markup=False, soft_wrap=True)
+        for line in verdict.stages:
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+        if verdict.stages and verdict.stage:
+            console.print(f"  first wrong at: {verdict.stage}", markup=False, soft_wrap=True)
         console.print(rows_of(window))
         console.print(
-            f"{window.targets()} targets in {len(window.rows)} rows and {window.micro_batches} micro-batches; "
+            f"{window.targets()} targets in {len(window.rows)} rows and {window.micro_batches} micro-batches"
+            f"{f' on each of {window.ranks} ranks' if window.ranks > 1 else ''}; "
             f"{window.reached} of {window.trainable} trainable parameters reached; "
             f"loss {window.objective():.6g}; read at {record.where} ({record.instrument})",
             markup=False,
@@ -53,14 +58,14 @@ def headline(verdict: Verdict) -> str:
 
 def rows_of(window: Window) -> Table:
     """Weights times N of each row: 1 under a token mean."""
-    grid = Table("row", "micro-batch", "targets", "w*N", "cosine", box=None, pad_edge=False)
+    several = window.ranks > 1
+    grid = Table("row", *["rank"] * several, "micro-batch", "targets", "w*N", "cosine", box=None, pad_edge=False)
     n = window.targets()
     for number, row in enumerate(window.rows):
-        grid.add_row(
-            str(number), str(row.micro_batch), str(int(row.intended.sum())), weights_of(row, n), cosine_of(row)
-        )
+        place = [str(number), *[str(row.rank)] * several, str(row.micro_batch)]
+        grid.add_row(*place, str(int(row.intended.sum())), weights_of(row, n), cosine_of(row))
     for row in window.carried:
-        grid.add_row("carried", "-", "0", weights_of(row, n), cosine_of(row))
+        grid.add_row("carried", *["-"] * several, "-", "0", weights_of(row, n), cosine_of(row))
     return grid
 
 

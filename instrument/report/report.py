@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import elsewhere
+from .. import elsewhere, saved
+from ..ledger import Entry, ledger, odd_samples
 from ..readable import tolerance
 from ..record import Bools, Floats, Record, Row, Window
 from ..verdict import Verdict, judge
@@ -33,7 +34,7 @@ class Report:
     @property
     def rows(self) -> list[Row]:
         """Every row of every window, in the caller's order (xray) or in order of appearance (watch)."""
-        self._refuse_when_empty()
+        self._refuse_when_partial()
         return [row for window in self.windows for row in window.rows]
 
     @property
@@ -44,7 +45,7 @@ class Report:
     @property
     def verdicts(self) -> list[Verdict]:
         """One verdict per window; the last one also tells of rows that ran in none."""
-        self._refuse_when_empty()
+        self._refuse_when_partial()
         found = [judge(self.record, window) for window in self.windows]
         return [*found[:-1], replace(found[-1], faults=(*found[-1].faults, *elsewhere.missing(self.record)))]
 
@@ -104,7 +105,7 @@ class Report:
 
     def assert_token_mean(self, tol: float | None = None) -> None:
         """Fail unless every target of each window weighs 1/N; arguments as in assert_weights."""
-        self._refuse_when_empty()
+        self._refuse_when_partial()
         expected = [
             np.full(int(row.intended.sum()), 1 / window.targets()) for window in self.windows for row in window.rows
         ]
@@ -137,6 +138,22 @@ class Report:
                 f"{allowed[worst]:.3g} allowed\n{self}"
             )
 
+    def ledger(self) -> list[Entry]:
+        """Each run of each sample: where it ran, and what its targets were divided by."""
+        self._refuse_when_partial()
+        return ledger(self.record)
+
+    def assert_each_sample_once(self, samples: Sequence[ArrayLike], epochs: int = 1) -> None:
+        """Fail unless each sample ran once in each epoch, on whatever rank.
+
+        Args:
+            samples: [s] token ids of each sample of the data set.
+            epochs: that were watched.
+        """
+        odd = odd_samples(self.ledger(), samples, epochs)
+        if odd:
+            raise AssertionError(f"{len(odd)} of {len(samples)} samples are not counted once: " + "; ".join(odd[:10]))
+
     def rounding(self) -> float:
         """Largest relative error of a weight that rounding alone explains."""
         errors = [
@@ -156,6 +173,37 @@ class Report:
         if path is not None:
             Path(path).write_text(text + "\n")
         return text
+
+    def gathered(self, seconds: float = 60.0) -> "Report":
+        """The report over all ranks of a run; every rank must call it, behind the watched block, and gets it.
+
+        Args:
+            seconds: how long to wait for the other ranks.
+
+        Raises:
+            RuntimeError: a rank did not come in time.
+            ValueError: the ranks did not measure the same windows, or not with the same versions.
+        """
+        # Imported here: a report that was saved is read without torch.
+        from ..gathering import gather
+
+        self._refuse_when_empty()
+        return Report(gather(self.record, seconds))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write what this process measured into a folder that all ranks share; `load` puts the ranks together."""
+        self._refuse_when_empty()
+        return saved.save(self.record, folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Report":
+        """The report over all ranks that have saved into a folder, with no process group.
+
+        Raises:
+            LookupError: the record of a rank is missing.
+            ValueError: as `gathered`, or a file that another release has written.
+        """
+        return cls(saved.load(folder))
 
     def __str__(self) -> str:
         return self.table()
@@ -190,6 +238,14 @@ class Report:
             for row in window.rows
         ]
         return np.concatenate(parts)
+
+    def _refuse_when_partial(self) -> None:
+        self._refuse_when_empty()
+        if self.record.rank >= 0:
+            raise RuntimeError(
+                f"this is what rank {self.record.rank} of {self.record.ranks} measured, and a weight is judged by the "
+                "targets of all ranks: call report.gathered() on every rank, or save() on each and Report.load()"
+            )
 
     def _refuse_when_empty(self) -> None:
         if not self.windows:

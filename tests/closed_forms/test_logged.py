@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from closed_forms.logged import equal, over_micro_batches, raw_sum, times_micro_batches
+from closed_forms.logged import equal, over_micro_batches, over_rows, raw_sum, times_micro_batches
 from tests.closed_forms.strategies import several_micro_batches, single_micro_batches, windows
 
 every_log = pytest.mark.parametrize("log", [equal, times_micro_batches, over_micro_batches, raw_sum])
@@ -23,6 +23,20 @@ def test_divided_log_is_m_times_too_small():
 
 def test_sum_is_n_times_too_large():
     assert raw_sum([[1, 2], [3]]) == 6
+
+
+def test_a_mean_over_the_rows_again_is_as_much_too_small():
+    assert over_rows([[1, 2, 4], [3, 0, 1]]) == 1 / 3
+
+
+def test_micro_batches_of_other_sizes_have_no_such_factor():
+    with pytest.raises(ValueError, match=r"^every micro-batch needs the same number of rows, got \[1, 2\]: leave"):
+        over_rows([[1, 2], [3], [4, 5]])
+
+
+def test_rows_of_an_empty_window_are_refused():
+    with pytest.raises(ValueError, match=r"a window needs a micro-batch, got window=\[\]"):
+        over_rows([])
 
 
 @every_log

@@ -33,12 +33,19 @@ def trainer_itself():
     return trained(rows, told, micro_batch=2, accumulation=2), [{"window": [[3, 6], [2, 4]]}]
 
 
+def trainer_smoothed():
+    """One window of two micro-batches of unequal rows under label smoothing."""
+    report = trained(tracer_rows([4, 7, 3, 5]), micro_batch=2, accumulation=2, label_smoothing_factor=0.25)
+    return report, [{"window": [[3, 6], [2, 4]], "epsilon": 0.25}]
+
+
 def trainer_windows():
     """Six windows of one row each."""
     windows = [[[n - 1]] for n in LENGTHS]
     before = [windows[w - w % 2] for w in range(len(windows))]
     report = trained(tracer_rows(LENGTHS), micro_batch=1)
-    return report, [{"window": window, "before": other} for window, other in zip(windows, before)]
+    known = enumerate(zip(windows, before))
+    return report, [{"window": window, "before": other, "number": w, "skipped": 2} for w, (window, other) in known]
 
 
 def trainer_shuffled():
@@ -46,7 +53,9 @@ def trainer_shuffled():
     order = torch.randperm(len(LENGTHS), generator=torch.Generator().manual_seed(1)).tolist()
     windows = [[[n - 1]] for n in LENGTHS]
     report = trained(tracer_rows(LENGTHS), micro_batch=1, train_sampling_strategy="random", data_seed=1)
-    return report, [{"window": windows[b], "given": given} for b, given in zip(order, windows)]
+    drawn = [order[place - place % 2] for place in range(len(order))]
+    known = zip(order, windows, drawn)
+    return report, [{"window": windows[b], "given": given, "drawn": windows[other]} for b, given, other in known]
 
 
 def trainer_first_targets():
@@ -82,6 +91,7 @@ def watched_accumulation():
 FEEDING = (
     trainer_two_apart,
     trainer_itself,
+    trainer_smoothed,
     trainer_windows,
     trainer_shuffled,
     trainer_first_targets,

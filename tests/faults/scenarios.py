@@ -18,7 +18,9 @@ from instrument.probe import PAD, vocabulary_for
 from tests.faults.absence_scenarios import ABSENCE
 from tests.faults.feeding_scenarios import FEEDING
 from tests.faults.leak_scenarios import LEAKS
+from tests.faults.rank_scenarios import RANKS
 from tests.faults.trl_scenarios import OBJECTIVES
+from tests.faults.update_scenarios import UPDATES
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,12 @@ class Run:
 
     Attributes:
         report: what was measured; of a run that looks for leaks, those of each batch that was searched; of two runs
-            that are compared, which parts of them differ.
+            that are compared, which parts of them differ; of an epoch, how often each sample ran.
         arguments: [w] arguments for closed forms of window w, or of batch w, by name.
         logged: [w] the loss that the loop logged; empty where it logs none.
     """
 
-    report: Report | list[Leaks] | list[list[bool]]
+    report: Report | list[Leaks] | list[list[bool]] | list[list[int]]
     arguments: list[dict]
     logged: list[float]
 
@@ -112,4 +114,4 @@ def unlogged(scenario):
 SCENARIOS = {
     run.__name__: run
     for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
-} | {scenario.__name__: unlogged(scenario) for scenario in (*LEAKS, *FEEDING, *ABSENCE, *OBJECTIVES)}
+} | {scenario.__name__: unlogged(scenario) for scenario in (*LEAKS, *FEEDING, *ABSENCE, *OBJECTIVES, *RANKS, *UPDATES)}

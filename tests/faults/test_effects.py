@@ -9,6 +9,7 @@ import pytest
 
 from faults import CATALOGUE, WEAKENED, planted
 from tests.faults.scenarios import SCENARIOS
+from tests.faults.update_scenarios import READINGS
 
 every_fault = pytest.mark.parametrize("name", CATALOGUE)
 
@@ -60,12 +61,24 @@ def evaluated(form, run):
     return np.concatenate(lines).astype(float)
 
 
-READ = {"weights": weights_of, "log": log_of, "leak": pattern_of, "run": touched_by}
+def times_of(run):
+    """How often each sample ran."""
+    return np.concatenate(run.report).astype(float)
+
+
+def behind_backward(reading):
+    """Reads one of the quantities behind backward."""
+    return lambda run: np.array(reading(run.report, run.arguments), dtype=float)
+
+
+READ = {"weights": weights_of, "log": log_of, "leak": pattern_of, "run": touched_by, "ledger": times_of}
+READ |= {quantity: behind_backward(reading) for quantity, reading in READINGS.items()}
 CLEAN = {
     "weights": "closed_forms.aggregation:token_mean",
     "log": "closed_forms.logged:equal",
     "leak": "closed_forms.leaks:separate",
     "run": "closed_forms.absence:nothing",
+    "ledger": "closed_forms.shares:each_once",
 }
 
 

@@ -13,7 +13,7 @@ from instrument.loops.scored import OldNames, log_probabilities, lora, padded
 from instrument.report.report import Report
 from instrument.tiny import near, tiny_policy
 from instrument.trl_rows import ANSWERS, PAIRS, VOCABULARY
-from tests.faults.trl_rollouts import masks_of
+from tests.faults.trl_rollouts import masks_of, ragged
 
 
 def log_ratios(batch):
@@ -29,7 +29,8 @@ def halves(ratios):
 def told_of(driven, **constants):
     """[w] arguments: what is scored, the scores of the pairs of each micro-batch, and constants."""
     scores = [[halves(log_ratios(batch)) for batch in window] for window in driven.windows]
-    return [{"masks": m, "scores": s, **constants} for m, s in zip(masks_of(driven), scores)]
+    sums = [[halves((batch.policy * batch.mask).sum(1)) for batch in window] for window in driven.windows]
+    return [{"masks": m, "scores": s, "sums": t, **constants} for m, s, t in zip(masks_of(driven), scores, sums)]
 
 
 def trl_dpo():
@@ -40,12 +41,24 @@ def trl_dpo():
     return Report(driven.record), told_of(driven, beta=0.5, epsilon=0.25)
 
 
+def trl_dpo_sharp():
+    """Two windows of two micro-batches of pairs under the sigmoid loss, with a beta that tells small margins apart."""
+    model = tiny_policy(VOCABULARY)
+    options = {"beta": 4.0, "learning_rate": 0.0}
+    driven = run_dpo(model, PAIRS[:4], reference=near(model), micro_batch=1, gradient_accumulation_steps=2, **options)
+    told = told_of(driven, beta=4.0)
+    for w, (known, window) in enumerate(zip(told, driven.windows)):
+        known["policy"] = ragged(driven, w, [batch.policy for batch in window])
+        known["reference"] = ragged(driven, w, [batch.reference for batch in window])
+    return Report(driven.record), told
+
+
 def trl_dpo_ipo():
     """A window of two micro-batches of a pair under ipo, and a tail of one."""
     model = tiny_policy(VOCABULARY)
-    options = {"loss_type": ["ipo"], "beta": 0.5}
+    options = {"loss_type": ["ipo"], "beta": 0.25}
     driven = run_dpo(model, PAIRS[:3], reference=near(model), micro_batch=1, gradient_accumulation_steps=2, **options)
-    return Report(driven.record), told_of(driven, beta=0.5, accumulation=2)
+    return Report(driven.record), told_of(driven, beta=0.25, accumulation=2)
 
 
 def trl_dpo_answers():
@@ -118,4 +131,4 @@ def trl_kto():
     return Report(driven.record), told
 
 
-PAIRED = (trl_dpo, trl_dpo_ipo, trl_dpo_answers, trl_dpo_adapter, trl_simpo, trl_kto)
+PAIRED = (trl_dpo, trl_dpo_sharp, trl_dpo_ipo, trl_dpo_answers, trl_dpo_adapter, trl_simpo, trl_kto)

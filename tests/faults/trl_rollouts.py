@@ -62,6 +62,8 @@ def trl_grpo():
         "neighbours_advantage": crossed,
         "group_advantage": scaled(rewards, "group"),
         "shifted_advantage": scaled(np.roll(rewards, 1, axis=0), "batch"),
+        "batch_advantage": scaled(rewards, "batch", group=rewards.size),
+        "population_advantage": scaled(rewards, "none") / (rewards.std() + 1e-4),
     }
     lengths = [len(ids) for group in GROUPS for ids in group.completions]
     counts = {"generated": sum(lengths), "slots": len(lengths) * max(lengths)}
@@ -95,10 +97,10 @@ def trl_grpo_tools():
     groups = [
         group._replace(written=[[t != 1 for t in range(len(ids))] for ids in group.completions]) for group in GROUPS
     ]
-    model, options = tiny_policy(VOCABULARY), {"beta": 2.0, "scale_rewards": "none"}
+    model, options = tiny_policy(VOCABULARY), {"beta": 1.0, "scale_rewards": "none"}
     reference = near(model, by=0.5)
     driven = run_grpo(model, groups, reference=reference, micro_batch=2, gradient_accumulation_steps=2, **options)
-    told = told_of(driven, {"advantage": scaled(rewards_of(GROUPS), "none")}, beta=2.0)
+    told = told_of(driven, {"advantage": scaled(rewards_of(GROUPS), "none")}, beta=1.0)
     for w, (known, window) in enumerate(zip(told, driven.windows)):
         known["drifts"] = ragged(driven, w, [batch.policy - batch.reference for batch in window])
         lengths = [

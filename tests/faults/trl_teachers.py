@@ -33,7 +33,8 @@ def trl_distillation():
         beta=1.0,
     )
     windows = shares(taught, 1.0, 1.0)
-    told = [{"masks": [[list(row) for row in batch.mask] for batch in window]} for window in windows]
+    masks = [[[list(row) for row in batch.mask] for batch in window] for window in windows]
+    told = [{"masks": rows, "vocabulary": VOCABULARY} for rows in masks]
     return rows_of([[list(batch.weight) for batch in window] for window in windows]), told
 
 

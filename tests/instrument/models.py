@@ -106,7 +106,9 @@ def with_lora(seed=0, target="q_proj", base=llama, **more):
     """A PEFT wrapper whose adapters are not zero, as they are in the beginning."""
     from peft import LoraConfig, get_peft_model
 
-    config = LoraConfig(r=2, target_modules=[target], **{"task_type": "CAUSAL_LM", **more})
+    config = LoraConfig(
+        r=2, target_modules=[target] if isinstance(target, str) else target, **{"task_type": "CAUSAL_LM", **more}
+    )
     with warnings.catch_warnings():
         # peft calls transformers by a name that it is about to drop.
         warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)
@@ -151,3 +153,8 @@ class Written(nn.Module):
 
 def written(seed=0, **sizes):
     return seeded(lambda: Written(**sizes), seed)
+
+
+def inner(model):
+    """The model of transformers inside a wrapper of PEFT."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model

@@ -9,6 +9,7 @@ ENVIRONMENTS = {
     "campaigns",
     "closed-forms",
     "contracts",
+    "docs",
     "lint",
     "merge",
     "mutation",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"closed_forms", "faults", "instrument", "mutation"}
-CONFIGURATION = {".ci", ".github", ".gitignore", "constraints.txt", "pyproject.toml", "tox.ini"}
+CONFIGURATION = {".ci", ".github", ".gitignore", "constraints.txt", "mkdocs.yml", "pyproject.toml", "tox.ini"}
 WORDS = {"CONTRIBUTING.md", "DECISIONS.md", "LICENSE", "README.md"}
 
 
@@ -19,4 +19,4 @@ def test_top_level_is_what_was_agreed():
     )
     names = {Path(line).parts[0] for line in listing.stdout.splitlines()}
 
-    assert PACKAGES | CONFIGURATION | WORDS | {"tests"} == names - {"benchmarks", "docs"}
+    assert PACKAGES | CONFIGURATION | WORDS | {"tests"} == names - {"benchmarks", "docs", "examples"}

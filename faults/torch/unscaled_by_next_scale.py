@@ -1,0 +1,33 @@
+"""The gradient is divided by a loss scale that has grown in the meantime."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Divide by 2 once more, which is by how much the scale grows here."""
+
+    def unscale_(self: Any, optimizer: Any) -> None:
+        original(self, optimizer)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad.mul_(0.5)
+
+    return unscale_
+
+
+FAULT = Fault(
+    family="precision",
+    library="torch>=2.4",
+    seam="torch.amp.grad_scaler:GradScaler.unscale_",
+    source="https://github.com/deepspeedai/DeepSpeed/pull/8588",
+    year=2026,
+    mechanism="The scale grows before the gradient is divided by it; emulated in torch, reported of DeepSpeed.",
+    effect="closed_forms.wrong_steps:unscaled_by_next_scale",
+    clean="closed_forms.wrong_steps:clipped",
+    quantity="clip",
+    visible="step_scaled",
+    patch=patch,
+)

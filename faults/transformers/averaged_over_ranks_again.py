@@ -1,0 +1,30 @@
+"""A loss over the count of all ranks is left as it is, though the gradients are averaged over the ranks."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Take the number of ranks out of the loss again."""
+
+    def compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
+        loss = original(self, *args, **kwargs)
+        ranks = self.accelerator.num_processes
+        return (loss[0] / ranks, *loss[1:]) if isinstance(loss, tuple) else loss / ranks
+
+    return compute_loss
+
+
+FAULT = Fault(
+    family="ranks",
+    library="transformers>=5",
+    seam="transformers.trainer:Trainer.compute_loss",
+    source="https://github.com/meta-pytorch/torchtune/pull/2172",
+    year=2024,
+    mechanism="Gradients over the count of all ranks are averaged over the ranks once more; emulated in the Trainer.",
+    effect="closed_forms.ranks:divided_by_ranks",
+    quantity="weights",
+    visible="ranks_trainer",
+    patch=patch,
+)

@@ -1,0 +1,183 @@
+"""Everything after backward of one window: what a capture calls while it runs, put together into one record."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from . import step_reading
+from .after_record import After, Step, Sum
+from .closure import Closure
+from .forward import hidden_states
+from .live import LinearHead
+from .reach import Guard, ReachHooks
+from .record import Floats, Record
+from .step_reading import Reading
+
+
+class AfterBackward:
+    """Listens to a capture.
+
+    Args:
+        record: to whose last window each one's measurements go.
+        model: that is trained, wrapped or not.
+        optimizers: that train it.
+        compare: compares a reading of a step with the optimizer's rule and keeps numbers.
+        max_norm: to which the caller clips; None when not told.
+        head: gives the head once it is known; None where the read point is no final hidden state.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        model: nn.Module,
+        optimizers: Sequence[Any],
+        compare: Callable[[Reading], Step],
+        max_norm: float | None = None,
+        head: Callable[[], Any] | None = None,
+    ) -> None:
+        self._record, self._reach = record, ReachHooks(model)
+        self._closure = None if head is None else Closure(model)
+        self._optimizers, self._compare, self._find_head = [unwrapped(o) for o in optimizers], compare, head
+        self._max_norm = float("nan") if max_norm is None else float(max_norm)
+        self._depth = 0
+        self._stepped: set[int] = set()
+        self._before: Any = None
+        self._entry: Any = None
+        self._reading: Reading | None = None
+        self._last: After | None = None
+
+    def attach(self, guard: Guard) -> None:
+        """Set all hooks; whatever goes wrong in one is handed to `guard`."""
+        self._reach.attach(guard)
+        if self._closure is not None:
+            self._closure.attach(guard)
+
+    def detach(self) -> None:
+        """Take all hooks off."""
+        self._reach.detach()
+        if self._closure is not None:
+            self._closure.detach()
+
+    def ran(self, output: Any) -> None:
+        """The read point was run."""
+        self._depth = 0
+        if self._closure is not None:
+            self._closure.norm.find(hidden_states(output))
+
+    def arrived(self, output: Any, gradient: Tensor, reading: Any) -> None:
+        """A gradient came to the read point."""
+        if self._closure is not None and self._find_head is not None:
+            head = self._find_head()
+            matrix = head.linear if isinstance(head, LinearHead) else head.matrix
+            if type(matrix) is nn.Linear:
+                self._closure.head, self._closure.largest = matrix, head.largest
+            self._closure.arrived(hidden_states(output), gradient, reading["weight"])
+
+    def ended(self) -> None:
+        """A backward is over."""
+        self._reach.backward += 1
+        self._before = norms(list(self._reach.parameters.values()))
+        if self._closure is not None:
+            self._closure.ended()
+
+    def stepping(self, optimizer: Any) -> None:
+        """An optimizer of the model is about to step; a step inside another one, as of a subclass, is part of it."""
+        self._depth += 1
+        if self._depth == 1 and any(optimizer is ours for ours in self._optimizers):
+            if self._entry is None:
+                self._entry = norms(list(self._reach.parameters.values()))
+            self._reading = step_reading.begin(optimizer, self._reach.parameters, self._optimizers)
+
+    def stepped(self, optimizer: Any) -> None:
+        """It has stepped; the window was closed before."""
+        self._depth -= 1
+        if self._depth > 0:
+            return
+        reading, self._reading = self._reading, None
+        if reading is None or self._last is None:
+            return
+        step_reading.end(reading, optimizer, self._reach.parameters)
+        if id(optimizer) not in self._stepped:
+            self._stepped.add(id(optimizer))
+            found = self._compare(reading)
+            own = np.array([bool(options) for options in reading.options])
+            self._last.step = found if self._last.step is None else joined(self._last.step, found, own)
+        elif np.nan_to_num(reading.gradient).any() and self._last.step is not None:
+            # Without a gradient a step consumes nothing, as in a loop that steps after it has emptied all of them.
+            self._last.step.steps += 1
+
+    def close(self) -> None:
+        """Put the window together, right before the step that ends it."""
+        names = {id(p): name for name, p in self._reach.parameters.items()}
+        kept = [p.requires_grad for p in self._reach.parameters.values()]
+        before, entry = numbers(self._before), numbers(self._entry)
+        sums: list[Sum] = []
+        why: tuple[str, ...] = ()
+        bent = float("nan")
+        if self._closure is not None:
+            factor = {}
+            if entry.size:
+                at = zip(self._reach.parameters.values(), before, entry)
+                factor = {id(p): float(b / a) if b > 0 else 0.0 for p, a, b in at if a > 0}
+            middle = float(np.median([f for f in factor.values() if f] or [1.0]))
+            bent = self._closure.bent(middle) if entry.size else float("nan")
+            sums, why = self._closure.read(names, factor)
+        held = list(self._reach.parameters.values())
+        shape = (np.array([p.numel() for p in held], dtype=float), np.array([p.dim() for p in held], dtype=float))
+        reach = self._reach.read()
+        if not all(kept):
+            raise ValueError(
+                f"{len(kept) - sum(kept)} parameters stopped training while they were watched: freeze before watching"
+            )
+        # A fused optimizer undoes the loss scale itself.
+        inside = 1.0 if self._reading is None else self._reading.grad_scale
+        self._last = After(reach, sums, before, entry / inside, bent, None, self._max_norm, *shape, why)
+        self._record.windows[-1].after = self._last
+        self._before = self._entry = None
+        self._stepped = set()
+
+
+def unwrapped(optimizer: Any) -> Any:
+    """The optimizer of torch inside accelerate's wrapper."""
+    while isinstance(getattr(optimizer, "optimizer", None), torch.optim.Optimizer):
+        optimizer = optimizer.optimizer
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise ValueError(
+            f"optimizer= was given {type(optimizer).__name__}: give the torch.optim optimizer that trains the model, "
+            "as trainer.create_optimizer() makes it"
+        )
+    return optimizer
+
+
+def joined(first: Step, second: Step, own: Any) -> Step:
+    """The steps of two optimizers as one; `own` are the parameters of the second."""
+    for name in ("rate", "decay", "consumed", "moved", "off", "hidden"):
+        getattr(first, name)[own] = getattr(second, name)[own]
+    if second.optimizer not in first.optimizer:
+        first.optimizer += f" and {second.optimizer}"
+    first.unjudged = first.unjudged or second.unjudged
+    return first
+
+
+def norms(held: list[Any]) -> Any:
+    """Norm of each gradient, on its device, in pieces; and how many pieces each parameter has."""
+    dense = [None if p.grad is None or p.grad.is_sparse else p.grad.detach().reshape(-1) for p in held]
+    # In pieces, since one sum of many squares in float32 loses its small terms.
+    pieces = [() if g is None else g.split(2**16) for g in dense]
+    flat = [piece for part in pieces for piece in part]
+    half = bool(flat) and flat[0].dtype in (torch.float16, torch.bfloat16)
+    found = torch._foreach_norm(flat, 2, torch.float32 if half else None) if flat else []
+    return [len(part) for part in pieces], found
+
+
+def numbers(noted: Any) -> Floats:
+    """[p] the norms; nan where there is no gradient; empty when nothing was noted."""
+    if noted is None:
+        return np.zeros(0)
+    counts, found = noted
+    values = torch.stack([n.double().cpu() for n in found]).numpy() if found else np.zeros(0)
+    parts = np.split(values**2, np.cumsum(counts)[:-1])
+    return np.array([np.sqrt(part.sum()) if part.size else np.nan for part in parts])

@@ -1,0 +1,144 @@
+"""What was measured after backward: reach, closure and the optimizer's step of one window. Numbers only.
+
+Letters: p trainable parameters, m micro-batches (backwards) of the window.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .record import Bools, Floats
+
+
+@dataclass
+class Reach:
+    """Which parameters a gradient came to.
+
+    Attributes:
+        names: [p] of the trainable parameters.
+        arrived: [p, m] a gradient came.
+        nonzero: [p, m] and it was not exactly zero.
+        ran: [p] the module that holds the parameter ran, on at least one token, in a forward with gradients on.
+        zeros: names of parameters that were zero themselves; looked for only where a gradient was zero.
+        frozen: names of parameters of an active adapter that do not require a gradient.
+    """
+
+    names: tuple[str, ...]
+    arrived: Bools
+    nonzero: Bools
+    ran: Bools
+    zeros: tuple[str, ...] = ()
+    frozen: tuple[str, ...] = ()
+
+
+@dataclass
+class Sum:
+    """The gradient of one parameter against the sum of what was captured of it.
+
+    Attributes:
+        place: "last norm", "last matrix" (where the norm does not train), "head", "embedding rows" or "tied embedding".
+        name: of the parameter.
+        residual: |measured - sum| / |sum|.
+        scale: <measured, sum> / |sum|^2.
+        spread: norm of the sum of absolute values over the norm of the sum.
+        terms: that were added up.
+        instead: residual of each other reading, by its words.
+        shares: how often the gradient of the step before, and then each micro-batch, is in the gradient; 0, 1, 1 ... is
+            right. Empty where they cannot be told apart.
+    """
+
+    place: str
+    name: str
+    residual: float
+    scale: float
+    spread: float
+    terms: int
+    instead: dict[str, float] = field(default_factory=dict)
+    shares: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Step:
+    """What the optimizer did, parameter by parameter, in the order of Reach.names.
+
+    Attributes:
+        optimizer: its class.
+        unjudged: why its rule was not compared; empty when it was.
+        rate, decay: [p] learning rate and weight decay of the parameter's group; nan where it is in none.
+        groups: [p] how many places of the optimizer's groups hold it.
+        consumed: [p] what the optimizer's state took in, over the gradient at its entry.
+        moved: [p] the parameter's change over the change by the rule.
+        off: [p] of these, whether rounding does not explain a difference; 1 consumed, 2 moved, 3 both.
+        hidden: [p] rounding would explain any change.
+        steps: of the optimizer in this window.
+    """
+
+    optimizer: str
+    unjudged: str
+    rate: Floats
+    decay: Floats
+    groups: Floats
+    consumed: Floats
+    moved: Floats
+    off: Floats
+    hidden: Bools
+    steps: int = 1
+
+
+@dataclass
+class After:
+    """All of it.
+
+    Attributes:
+        reach: of the window.
+        sums: of what was captured, at the end of the last backward.
+        before: [p] norm of each gradient at the end of the last backward; nan where there is none.
+        entry: [p] the same when the optimizer began to step; empty when no step followed.
+        bent: |gradient at entry - factor * gradient after backward| over the latter, at the last norm; nan if unknown.
+        step: of the optimizer; None when no step of a given one followed.
+        max_norm: that the caller clips to; nan when not told.
+        sizes: [p] elements of each parameter.
+        dims: [p] dimensions of each parameter.
+        unsummed: places whose gradient could not be compared, and why.
+    """
+
+    reach: Reach
+    sums: list[Sum]
+    before: Floats
+    entry: Floats
+    bent: float
+    step: Step | None
+    max_norm: float
+    sizes: Floats
+    dims: Floats
+    unsummed: tuple[str, ...] = ()
+
+    def factor(self) -> Floats:
+        """[p] by what each gradient was multiplied between the last backward and the step; nan where there is none."""
+        if not self.entry.size:
+            return np.full(self.before.shape, np.nan)
+        return np.divide(self.entry, self.before, out=np.full(self.before.shape, np.nan), where=self.before > 0)
+
+
+def restored(plain: dict[str, Any] | None) -> After | None:
+    """What dataclasses.asdict made of one, and JSON of that, as it was."""
+    if plain is None:
+        return None
+    step = None if plain["step"] is None else Step(**arrays(plain["step"], "hidden"))
+    reach = Reach(**arrays(plain["reach"], "arrived", "nonzero", "ran"))
+    sums = [Sum(**each) for each in plain["sums"]]
+    numbers = arrays({name: value for name, value in plain.items() if name not in ("reach", "sums", "step")})
+    return After(reach=reach, sums=sums, step=step, **numbers)
+
+
+def arrays(plain: dict[str, Any], *marks: str) -> dict[str, Any]:
+    """Lists as arrays of numbers, those named as arrays of marks, and lists of words as tuples."""
+    words = ("names", "zeros", "frozen", "unsummed")
+    made: dict[str, Any] = {}
+    for name, value in plain.items():
+        if name in words:
+            made[name] = tuple(value)
+        else:
+            made[name] = np.asarray(value, np.bool_ if name in marks else float) if isinstance(value, list) else value
+    return made

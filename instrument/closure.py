@@ -1,0 +1,223 @@
+"""What the tokens contributed to a gradient, added up as it arrives, next to the gradient that the parameter holds.
+
+At the last norm each element is compared; where it does not train, a sum of rows of the last matrix that does. For any
+matrix W whose output is W x, <W, dW> = sum_n <W x_n, g_n>: one number
+for the head, one for each row of the embedding; no copy of a matrix is made.
+
+Letters: n positions, h hidden size.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from .after_record import Sum
+from .last_linear import LastLinear
+from .last_norm import LastNorm
+from .reach import Guard
+
+
+class Share(NamedTuple):
+    """Contributions to one parameter: values, their absolute values, and how many terms were added up."""
+
+    value: Tensor
+    size: Tensor
+    terms: int
+
+
+class Closure:
+    """Sums of one window. `head` is told once it is known."""
+
+    def __init__(self, model: Any) -> None:
+        self.norm = LastNorm(model)
+        self.head: nn.Linear | None = None
+        self.largest = torch.zeros(())
+        self._embedding = input_embedding(model)
+        self._tied = tied(model, self._embedding)
+        self._hook: Any = None
+        frozen = all(p.dim() > 1 or not p.requires_grad for p in model.parameters())
+        self._linear = LastLinear(model, self._add) if frozen else None
+        self._parts: dict[int, list[Share]] = {}
+        self._backward = 0
+        self._head: list[Share] = []
+        self._rows: list[tuple[Tensor, Share]] = []
+        self._held: Tensor | None = None
+        self._left: Tensor | None = None
+
+    def attach(self, guard: Guard) -> None:
+        """Set the hooks."""
+        self.norm.attach()
+        if self._linear is not None:
+            self._linear.attach(guard)
+        if self._embedding is not None:
+            self._hook = self._embedding.register_forward_hook(lambda m, args, out: guard(self._arm, guard, args, out))
+
+    def detach(self) -> None:
+        """Take them off."""
+        self.norm.detach()
+        if self._linear is not None:
+            self._linear.detach()
+        if self._hook is not None:
+            self._hook.remove()
+
+    def _arm(self, guard: Guard, args: tuple[Any, ...], output: Any) -> None:
+        trains = self._embedding is not None and self._embedding.weight.requires_grad
+        if trains and torch.is_grad_enabled() and isinstance(output, Tensor) and output.requires_grad and args:
+            ids, rows = args[0].detach(), output.detach()
+            output.register_hook(lambda gradient: guard(self._embedded, ids, rows, gradient))
+
+    def _embedded(self, ids: Tensor, rows: Tensor, gradient: Tensor) -> None:
+        product = (rows * gradient.detach()).flatten(0, -2)
+        kept = ids.flatten() != (-1 if self._embedding.padding_idx is None else self._embedding.padding_idx)
+        share = Share(product.sum(-1, dtype=torch.float64)[kept], product.abs().sum(-1, dtype=torch.float64)[kept], 1)
+        self._rows.append((ids.flatten()[kept], share))
+
+    def arrived(self, hidden_bth: Tensor, gradient_bth: Tensor, weight_bt: Any) -> None:
+        """Add what the positions of one forward contribute; weight_bt is what was read of each target."""
+        hidden_nh, gradient_nh = hidden_bth.flatten(0, 1), gradient_bth.flatten(0, 1)
+        if self._trains_norm():
+            self._add(*self.norm.share(hidden_nh, gradient_nh), hidden_nh.shape[0])
+        if self.head is not None and self.head.weight.requires_grad:
+            value = (hidden_nh * gradient_nh).sum(dtype=torch.float64)
+            # With columns J_v, sum_v |dz_nv| |J_v| |h_n| is at most 2 w_n max_v |J_v| |h_n|: dz_n = w_n (p_n - onehot).
+            weight_n = torch.as_tensor(weight_bt, device=hidden_nh.device).flatten().nan_to_num().abs()
+            size = 2 * self.largest.to(value.device) * (weight_n * hidden_nh.norm(dim=-1).double()).sum()
+            self._head.append(Share(value, size, hidden_nh.shape[0]))
+
+    def _add(self, value: Tensor, size: Tensor, terms: int) -> None:
+        self._parts.setdefault(self._backward, []).append(Share(value, size, terms))
+
+    def _trains_norm(self) -> bool:
+        return self.norm.module is not None and not self.norm.why and self.norm.module.weight.requires_grad
+
+    def _place(self) -> tuple[str, Any]:
+        """Where each element is compared, and what reads the gradient there."""
+        if self._trains_norm():
+            return "last norm", self.norm
+        if self._linear is not None and self._linear.module is not None:
+            return "last matrix", self._linear
+        return "", None
+
+    def ended(self) -> None:
+        """Copy the gradient there at the end of a backward."""
+        place = self._place()[1]
+        self._held = None if place is None else place.gradient()
+        self._backward += 1
+
+    def bent(self, factor: float) -> float:
+        """|gradient now - factor * gradient after the last backward| over the latter, at the norm or last matrix."""
+        place = self._place()[1]
+        now = None if place is None else place.gradient()
+        if now is None or self._held is None or not bool(self._held.any()):
+            return float("nan")
+        return float((now - factor * self._held).norm() / (factor * self._held).norm())
+
+    def read(self, names: dict[int, str], factor: dict[int, float]) -> tuple[list[Sum], tuple[str, ...]]:
+        """Compare, and start anew.
+
+        Args:
+            names: of parameters, by identity.
+            factor: by what each gradient was multiplied since the last backward.
+
+        Returns:
+            The sums, and what could not be compared.
+        """
+        found, why = [], []
+        where, place = self._place()
+        if self._parts and self._held is not None:
+            parts = [torch.stack([s.value for s in shares]).sum(0) for shares in self._parts.values()]
+            every = [share for shares in self._parts.values() for share in shares]
+            size, terms = torch.stack([share.size for share in every]).sum(0), sum(share.terms for share in every)
+            made = against(self._held, torch.stack(parts).sum(0), size, terms)
+            instead = readings(self._held, parts, self._left)
+            shares = shares_of(self._held, parts, self._left)
+            found.append(Sum(where, names.get(id(place.module.weight), ""), *made, instead, shares))
+            self._left = self._held
+        else:
+            why.append(f"last norm: {self.norm.why or 'no gradient came to its weight'}")
+        found += self._matrices(names, factor)
+        self._parts, self._head, self._rows, self._held = {}, [], [], None
+        return found, tuple(why)
+
+    def _matrices(self, names: dict[int, str], factor: dict[int, float]) -> list[Sum]:
+        head, embedding, found = self.head, self._embedding, []
+        tied = head is not None and self._tied and head.weight is embedding.weight
+        by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
+        if self._head and by and head is not None and head.weight.grad is not None:
+            measured = (head.weight.grad * head.weight.detach()).sum(dtype=torch.float64) / by
+            shares = [*self._head, *(Share(s.value.sum(), s.size.sum(), s.value.numel()) for _, s in self._rows * tied)]
+            value, size = (
+                torch.stack(column).sum() for column in ([s.value for s in shares], [s.size for s in shares])
+            )
+            made = against(measured[None], value[None], size[None], sum(s.terms for s in shares) + head.out_features)
+            found.append(Sum("tied embedding" if tied else "head", names.get(id(head.weight), ""), *made))
+        by = 1.0 if embedding is None else factor.get(id(embedding.weight), 1.0)
+        if self._rows and by and not self._tied and embedding.weight.grad is not None:
+            ids, place = torch.cat([ids for ids, _ in self._rows]).unique(return_inverse=True)
+            sums = [torch.cat(column) for column in ([s.value for _, s in self._rows], [s.size for _, s in self._rows])]
+            value, size = (torch.zeros(ids.shape, dtype=x.dtype, device=x.device).index_add(0, place, x) for x in sums)
+            measured = (embedding.weight.grad[ids] * embedding.weight.detach()[ids]).sum(-1, dtype=torch.float64) / by
+            made = against(measured, value, size, place.numel() + embedding.embedding_dim)
+            found.append(Sum("embedding rows", names.get(id(embedding.weight), ""), *made))
+        return found
+
+
+def against(measured: Tensor, value: Tensor, size: Tensor, terms: int) -> tuple[float, float, float, int]:
+    """Residual, scale, spread and terms of a measured gradient against a sum."""
+    norm = float(value.norm())
+    if not norm:
+        return (0.0 if not bool(measured.any()) else float("inf")), float("nan"), float("inf"), terms
+    scale = float((measured * value).sum()) / norm**2
+    return float((measured - value).norm()) / norm, scale, float(size.norm()) / norm, terms
+
+
+def readings(held: Tensor, parts: list[Tensor], left: Tensor | None) -> dict[str, float]:
+    """Residual of each other way to come by the gradient that is held."""
+    total, norm = torch.stack(parts).sum(0), float(held.norm()) or 1.0
+    last = len(parts)
+    ways = {f"the last {last - k} of {last} micro-batches": torch.stack(parts[k:]).sum(0) for k in range(1, last)}
+    ways |= {f"the first {k} of {last} micro-batches": torch.stack(parts[:k]).sum(0) for k in range(1, last)}
+    if left is not None:
+        ways["the gradient of the step before on top of this window's"] = total + left
+    return {words: float((held - way).norm()) / norm for words, way in ways.items()}
+
+
+def shares_of(held: Tensor, parts: list[Tensor], left: Tensor | None) -> list[float]:
+    """How often each micro-batch, and in front of them the gradient of the step before, is in a gradient.
+
+    By least squares: 0 and 1, 1, ... in a right one. Empty where they cannot be told apart.
+    """
+    columns = torch.stack([torch.zeros_like(held) if left is None else left, *parts], 1)
+    size = columns.norm(dim=0)
+    kept = size > 0
+    if not bool(kept.any()):
+        return []
+    scaled = columns[:, kept] / size[kept]
+    singular = torch.linalg.svdvals(scaled)
+    if scaled.shape[0] <= scaled.shape[1] or not bool(singular[-1] > 1e-4 * singular[0]):
+        return []
+    found = torch.zeros_like(size)
+    solved = torch.linalg.lstsq(scaled, held[:, None]).solution[:, 0]
+    # What the rounding of a float32 gradient leaves on a micro-batch that is not in it.
+    noise = 2**-20 * singular[0] / singular[-1] * held.norm()
+    found[kept] = torch.where(solved.abs() <= noise, 0.0, solved) / size[kept]
+    return [float(x) for x in found]
+
+
+def tied(model: Any, embedding: Any) -> bool:
+    """Whether the head shares the embedding's matrix."""
+    head = getattr(model, "get_output_embeddings", lambda: None)()
+    return embedding is not None and getattr(head, "weight", None) is embedding.weight
+
+
+def input_embedding(model: Any) -> Any:
+    """The embedding of the token ids, when its rows can be told apart; None otherwise."""
+    try:
+        found = model.get_input_embeddings()
+    except (AttributeError, NotImplementedError):
+        return None
+    inside = [m for m in found.modules() if isinstance(m, nn.Embedding)] if isinstance(found, nn.Module) else []
+    trains = [m for m in inside if m.weight.requires_grad] or inside
+    plain = [m for m in trains if not (m.sparse or m.scale_grad_by_freq or m.max_norm is not None)]
+    return plain[0] if plain else None

@@ -1,0 +1,107 @@
+"""The last norm of a model: which module it is, and what of its gradient a position contributes."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .capture import Replay
+
+
+class LastNorm:
+    """Finds the module whose output is the final hidden states, and its shape: out = (weight + shift) x + bias.
+
+    Attributes:
+        module: None until it is found.
+        shift: 0, or 1 as in Gemma.
+        why: why nothing can be read of it; empty while it can, or before it is found.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self.module: Any = None
+        self.shift = 0.0
+        self.why = "no norm with a weight gives the final hidden states"
+        self._last: dict[int, tuple[nn.Module, int]] = {}
+        self._hooks: list[Any] = []
+
+    def attach(self) -> None:
+        """Note the output of every module that may be it, up to the first forward."""
+        for module in self._model.modules():
+            weight = module._parameters.get("weight")
+            if weight is not None and weight.dim() == 1 and not list(module.children()):
+                self._hooks.append(module.register_forward_hook(self._note))
+
+    def detach(self) -> None:
+        """Take the hooks off."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+
+    def _note(self, module: nn.Module, args: Any, output: Any) -> None:
+        self._last.pop(id(module), None)
+        self._last[id(module)] = (module, id(output))
+
+    def find(self, hidden: Tensor) -> None:
+        """Look for it among what has just run; `hidden` is still alive, so no other living tensor has its number."""
+        if self._hooks:
+            self.detach()
+            # GPT-2 gives back another view of what its norm returned.
+            same = (id(hidden), id(hidden._base))
+            ran = [module for module, number in self._last.values() if number in same]
+            self._last = {}
+            if ran:
+                self.module = ran[-1]
+                self.why = self._recognise(hidden.detach())
+
+    def _recognise(self, hidden: Tensor) -> str:
+        drawn = torch.randn(1, 4, hidden.shape[-1], generator=torch.Generator().manual_seed(0)).to(hidden)
+        weight, bias = self.module.weight.detach(), getattr(self.module, "bias", None)
+        bias = torch.zeros_like(weight) if bias is None else bias.detach()
+        with torch.no_grad(), Replay(), torch.autocast(hidden.device.type, enabled=False):
+            own, ones, zeros = (self._run(drawn.to(weight.dtype), w) for w in (weight, weight * 0 + 1, weight * 0))
+        normed = ones - zeros
+        for shift in (0.0, 1.0):
+            if close(zeros, shift * normed + bias) and close(own, (weight + shift) * normed + bias):
+                self.shift = shift
+                return ""
+        return f"{type(self.module).__name__} is not a weight times a normed input"
+
+    def _run(self, drawn: Tensor, weight: Tensor) -> Tensor:
+        # A copy without hooks, whose forward sees other numbers in place of the weight.
+        twin = copy.copy(self.module)
+        twin.__dict__ = {**self.module.__dict__, "_parameters": {**self.module._parameters, "weight": weight}}
+        return type(self.module).forward(twin, drawn)
+
+    def share(self, hidden_nh: Tensor, gradient_nh: Tensor) -> tuple[Tensor, Tensor]:
+        """[h] sum over positions of the weight's gradient, and of its absolute values, in float64.
+
+        d weight = sum_n g_n x_n with x = (out - bias) / (weight + shift)
+        """
+        weight_h = self.module.weight.detach().to(hidden_nh.device) + self.shift
+        bias = getattr(self.module, "bias", None)
+        work = torch.promote_types(hidden_nh.dtype, torch.float32)
+        hidden_nh, gradient_nh = hidden_nh.to(work), gradient_nh.to(work)
+        size_nh = (hidden_nh * gradient_nh).abs_()
+        size_h = size_nh.sum(0, dtype=torch.float64)
+        del size_nh
+        if bias is not None:
+            size_h += (gradient_nh.abs() * bias.detach().abs()).sum(0, dtype=torch.float64)
+            hidden_nh = hidden_nh - bias.detach()
+        total_h = (hidden_nh * gradient_nh).sum(0, dtype=torch.float64)
+        scale_h = torch.where(weight_h == 0, 1, weight_h).double()
+        known_h = weight_h != 0
+        return total_h / scale_h * known_h, size_h / scale_h.abs() * known_h
+
+    def gradient(self) -> Tensor | None:
+        """[h] a copy of what the weight's gradient is now, in float64; 0 where nothing can be told."""
+        gradient = self.module.weight.grad
+        if gradient is None:
+            return None
+        return gradient.detach().double() * (self.module.weight.detach() + self.shift != 0)
+
+
+def close(a: Tensor, b: Tensor) -> bool:
+    """Equal but for a few roundings."""
+    return bool((a - b).abs().max() <= 64 * torch.finfo(a.dtype).eps * b.abs().max().clamp(min=1))

@@ -1,0 +1,100 @@
+"""The records of all ranks of a run as one: every row of every rank, windows side by side. Numbers only."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .record import Record, Row, Window, refuse_unscored
+
+
+def merge(records: Sequence[Record]) -> Record:
+    """Put the records of all ranks together.
+
+    Args:
+        records: one of each rank, in any order.
+
+    Returns:
+        A record whose windows hold the rows of all ranks, rank by rank; with one record of a single rank, that one.
+
+    Raises:
+        ValueError: a rank is missing or there twice; the ranks measured with other versions, at another place or in
+            another dtype; a window is not whole, since a rank measured fewer of them or left one before its step.
+    """
+    if not records:
+        raise ValueError("records=[] holds no record: give the one of each rank")
+    order = sorted(records, key=lambda record: record.rank)
+    first = order[0]
+    for name in ("ranks", "instrument", "where", "vocabulary", "work_dtype", "loss_dtype", "versions"):
+        values = [getattr(record, name) for record in order]
+        odd = [r for r, value in enumerate(values) if value != values[0]]
+        if odd:
+            raise ValueError(
+                f"{name} differs between ranks: {values[0]!r} on rank {first.rank}, {values[odd[0]]!r} on rank "
+                f"{order[odd[0]].rank}: merge the records of one run"
+            )
+    given = [record.rank for record in order]
+    if given == [-1]:
+        return first
+    if given != list(range(first.ranks)):
+        raise ValueError(f"these are ranks {given} of {first.ranks}: give the record of each rank once")
+    numbers = [len(record.windows) for record in order]
+    if len(set(numbers)) > 1:
+        raise ValueError(
+            f"incomplete window: the ranks measured {numbers} windows, so what one of them summed is not known: watch "
+            "the same steps on every rank"
+        )
+    windows = [merge_window([record.windows[k] for record in order], k) for k in range(numbers[0])]
+    if first.instrument == "probe":
+        windows = [replace(window, rows=each_once(window.rows)) for window in windows]
+    notes = [f"rank {record.rank}: {note}" for record in order for note in record.notes]
+    if any(window.after is not None for record in order for window in record.windows):
+        notes.append("reach, closure and the optimizer's step are not put together over ranks")
+    missing = set.intersection(*(set(record.missing) for record in order))
+    return replace(first, windows=windows, notes=notes, missing=sorted(missing), rank=-1)
+
+
+def merge_window(windows: Sequence[Window], number: int) -> Window:
+    """One optimizer step from what each rank, in their order, measured of it."""
+    stepped = [window.stepped for window in windows]
+    if len(set(stepped)) > 1:
+        raise ValueError(
+            f"incomplete window: a step ended window {number} on ranks {[r for r, s in enumerate(stepped) if s]} of "
+            f"{len(windows)} only: watch the same steps on every rank"
+        )
+    whole = replace(
+        windows[0],
+        rows=[replace(row, rank=r) for r, window in enumerate(windows) for row in window.rows],
+        carried=carried(windows),
+        micro_batches=max(window.micro_batches for window in windows),
+        forwards=sum(window.forwards for window in windows),
+        stepped=stepped[0],
+        # Where parameters are sharded, a rank may hold no part of some.
+        reached=max(window.reached for window in windows),
+        trainable=max(window.trainable for window in windows),
+        padding=max(window.padding for window in windows),
+        stray=sorted({x for window in windows for x in window.stray}),
+        ranks=len(windows),
+        consumed="",
+        # Its sums are those of one rank, whose gradient is that of all.
+        after=None,
+        synchronised=len({window.consumed for window in windows}) == 1,
+    )
+    refuse_unscored(whole, number)
+    return whole
+
+
+def each_once(rows: Sequence[Row]) -> list[Row]:
+    """The rows of a probe, whose averaged gradient tells of a row that ran on several ranks what it weighs in all."""
+    found: dict[bytes, Row] = {}
+    for row in rows:
+        key = row.ids.tobytes()
+        if key in found:
+            row = replace(found[key], backward_weight=found[key].backward_weight + row.backward_weight)
+        found[key] = row
+    return list(found.values())
+
+
+def carried(windows: Sequence[Window]) -> list[Row]:
+    """Rows of which a gradient is left though no rank ran them: after the all-reduce each rank sees all rows."""
+    ran = {row.ids.tobytes() for window in windows for row in window.rows}
+    left = {row.ids.tobytes(): row for window in windows for row in window.carried}
+    return [row for ids, row in left.items() if ids not in ran]

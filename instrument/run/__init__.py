@@ -1,0 +1,1 @@
+"""`weighbridge run`: somebody's own training script, measured while it runs, and what is told of it."""

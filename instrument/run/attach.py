@@ -1,0 +1,102 @@
+"""Attaches the live instrument to a model that was found, where it can read what this run computes in."""
+
+import warnings
+from typing import Any
+
+from ..after import AfterBackward
+from ..gathering import place
+from ..label_record import LabelRecorder, scores_labels_in_place
+from ..live_record import LiveRecorder
+from ..locate import locate
+from ..record import Record
+from ..step_verdict import compared
+from .half import HalfRecorder
+from .surroundings import Surroundings, surroundings
+from .trained import Objective, objective_of
+
+
+class Attached:
+    """A recorder on one model, and what stands around it.
+
+    Attributes:
+        record: what it measured; after `finish` of whole windows only.
+        problem: why it stopped measuring; empty when it did not.
+        cut: forwards of a window that no optimizer step ended were thrown away.
+        around: the trainer and the tokenizer.
+        objective: what the trainer says that it minimises.
+    """
+
+    def __init__(self, module: Any, recorder: Any, around: Surroundings, optimizers: list[Any]) -> None:
+        self._recorder = recorder
+        self.record: Record = recorder.record
+        self.around = around
+        self.objective: Objective = objective_of(around, module)
+        self.problem = ""
+        self.cut = False
+        if isinstance(recorder, LiveRecorder) and place()[1] == 1:
+            # What follows backward is compared with captured gradients, which half precision and labels do not give; of
+            # several ranks one holds its own only, while the parameter holds the mean of all.
+            limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
+            recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
+        self._recorder.capture.__enter__()
+        self.objective.listen(module)
+
+    def finish(self) -> None:
+        """Take all hooks off; a window that is not whole is thrown away."""
+        self.objective.stop()
+        try:
+            self._recorder.capture.__exit__(None, None, None)
+        except Exception as problem:  # of whatever kind: the run goes on, and the report tells
+            self.problem = str(problem)
+        windows = self.record.windows
+        if windows and not windows[-1].stepped:
+            self.cut = True
+            windows.pop()
+
+
+def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any]) -> Attached:
+    """Start to record the first model in a module, itself included, that can be read.
+
+    Args:
+        kwargs: with which the module is about to be called.
+        optimizers: that hold its parameters.
+
+    Raises:
+        LookupError: there is none, and why not.
+    """
+    around = surroundings()
+    half = around.half or half_of(module)
+    reason = ""
+    for inner in module.modules():
+        if any(p.requires_grad for p in inner.parameters()):
+            try:
+                # A model warns of its own outdated names when it is asked for its parts.
+                with warnings.catch_warnings(action="ignore"):
+                    return Attached(
+                        inner, recorder_of(inner, half, kwargs.get("fused_lm_head") is True), around, optimizers
+                    )
+            except (ValueError, LookupError) as refused:
+                reason = reason or str(refused.args[0])
+    raise LookupError(reason)
+
+
+def recorder_of(model: Any, half: str, fused: bool) -> LabelRecorder | LiveRecorder | HalfRecorder:
+    """Where to read: at the logits of a head that scores in place, at the final hidden states, or behind the head.
+
+    In half precision the final hidden states do not tell a weight to a tenth; behind the head they do.
+    """
+    if scores_labels_in_place(model):
+        return LabelRecorder(model)
+    found = locate(model)
+    return HalfRecorder(found, half, fused) if half else LiveRecorder(found)
+
+
+def half_of(module: Any) -> str:
+    """dtype of a model that is held in half precision, or that runs under autocast; empty for any other."""
+    import torch
+
+    half = (torch.bfloat16, torch.float16)
+    floating = [p for p in module.parameters() if p.is_floating_point()]
+    kind = floating[0].device.type
+    found = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else floating[-1].dtype
+    return str(found).removeprefix("torch.") if found in half else ""

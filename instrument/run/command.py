@@ -1,0 +1,126 @@
+"""The command `weighbridge run`."""
+
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .find import Finder, Recorder
+from .late import WhenImported
+from .ranks import Meeting
+from .script import Ending, run_script
+
+LAST = ("any", "warning", "no-verdict", "none")
+
+
+def run(
+    words: Annotated[list[str], typer.Argument(metavar="SCRIPT ARGS...", help="The script, and its own arguments.")],
+    as_module: Annotated[bool, typer.Option("-m", help="SCRIPT is a module, as for python -m.")] = False,
+    windows: Annotated[int, typer.Option(min=1, help="Optimizer steps to record.")] = 2,
+    stop: Annotated[bool, typer.Option("--stop", help="End the script after them.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all that was measured to this file.")] = None,
+    html_file: Annotated[Path | None, typer.Option("--html", help="Write a page for people to this file.")] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="End with status 1 on: a code, any (fault), warning, no-verdict, none."),
+    ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Folder or name of the tokenizer that decodes the rows.")
+    ] = None,
+    records: Annotated[Path | None, typer.Option(help="Folder in which the ranks of a launcher meet.")] = None,
+) -> None:
+    """Run a training script of yours, and tell what every token weighed in its first optimizer steps.
+
+    The script does what it does without this. What is told goes to the standard error, behind what the script says.
+    """
+    kinds = ["any"] if fail_on is None else fail_on
+    refuse_unknown(kinds)
+    for option, file in (("--json", json_file), ("--html", html_file)):
+        if file is not None and (file.is_dir() or not file.resolve().parent.is_dir()):
+            raise typer.BadParameter(f"{option} {file}: name a file in a folder that is there")
+    if not as_module and not Path(words[0]).exists():
+        raise typer.BadParameter(f"there is no file {words[0]}: name a script, or a module behind -m")
+    # A script may go to another folder.
+    json_file, html_file, records = (file and file.resolve() for file in (json_file, html_file, records))
+    meeting, process = Meeting(records), os.getpid()
+    finder = Finder(windows, stop, attach_late)
+    try:
+        with WhenImported("torch", finder.install):
+            ending = run_script(words, as_module)
+    finally:
+        if os.getpid() == process:
+            finder.close()
+            finder.uninstall()
+    if os.getpid() != process:
+        # A process that the script forked came out of it: it is not the one to tell.
+        sys.exit(ending.status)
+    try:
+        failed = report(words, finder, ending, meeting, tokenizer, kinds, (json_file, html_file))
+    except Exception:
+        # Whatever happens here is ours, and the script has ended as it has.
+        traceback.print_exc()
+        failed = True
+    leave(ending, failed)
+
+
+def attach_late(module: Any, kwargs: dict[str, Any], optimizers: list[Any]) -> Recorder:
+    """Import what records a model when there is one."""
+    from .attach import attach
+
+    return attach(module, kwargs, optimizers)
+
+
+def report(
+    words: list[str],
+    finder: Finder,
+    ending: Ending,
+    meeting: Meeting,
+    tokenizer: str | None,
+    kinds: list[str],
+    files: tuple[Path | None, Path | None],
+) -> bool:
+    """Tell what was found; whether the status must say so."""
+    from .conclude import conclude
+    from .tell import tell
+
+    sys.stdout.flush()
+    outcome = conclude(words, finder, ending, meeting, tokenizer)
+    if outcome is None:
+        return False
+    tell(Console(stderr=True), outcome)
+    json_file, html_file = files
+    if json_file is not None:
+        from .as_json import text
+
+        json_file.write_text(text(outcome))
+    if html_file is not None:
+        from .page import page
+
+        html_file.write_text(page(outcome))
+    return outcome.failed(kinds)
+
+
+def refuse_unknown(kinds: list[str]) -> None:
+    """Raise for a kind of --fail-on that nothing can be of."""
+    from ..codes import kinds as codes
+    from ..codes import of_the_run
+
+    known = [*codes(), *of_the_run(), *LAST]
+    for kind in kinds:
+        if kind not in known:
+            raise typer.BadParameter(f"--fail-on {kind}: the kinds are {', '.join(known)}")
+
+
+def leave(ending: Ending, failed: bool) -> None:
+    """End as the script did, or with status 1 if it ended well and a fault was found."""
+    sys.stdout.flush()
+    if isinstance(ending.error, KeyboardInterrupt):
+        # As python ends: by the signal, so that a shell stops too.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(ending.status or int(failed))

@@ -1,0 +1,108 @@
+"""From what was recorded of a script that has ended to what is to be told of it."""
+
+from typing import Any
+
+from .find import Finder
+from .outcome import Outcome
+from .ranks import Meeting
+from .script import Ending
+
+ELSEWHERE = (
+    "; what it starts in other processes is measured where they run under it, as in "
+    "torchrun --no-python weighbridge run train.py"
+)
+
+
+def conclude(
+    words: list[str], finder: Finder, ending: Ending, meeting: Meeting, tokenizer: str | None
+) -> Outcome | None:
+    """Judge the recorded windows; None on a rank that is not the one to tell."""
+    attached: Any = finder.recorder
+    known: dict[str, Any] = {"script": words, "status": ending.status, "notes": notes(finder, ending)}
+    reason = why_nothing(finder, ending)
+    record = attached.record if attached is not None and attached.record.windows else None
+    if meeting.ranks > 1:
+        meeting.leave(record, reason)
+        if meeting.rank:
+            return None
+        if not reason:
+            record, reason = meeting.gather()
+    if attached is None or record is None:
+        return Outcome(reason=reason, **known)
+    decoder = load_tokenizer(tokenizer) if tokenizer else attached.around.tokenizer
+    known |= {"model": finder.model, "tokenizer": decoder, "options": attached.around.options, "record": record}
+    if reason:
+        return Outcome(reason=reason, **known)
+    # Imported here: a script that never imports torch need not wait for it.
+    from .judge import judge_run
+
+    right, findings, stages = judge_run(record, attached.objective, decoder)
+    return Outcome(right=right, findings=findings, stages=stages, **known)
+
+
+def why_nothing(finder: Finder, ending: Ending) -> str:
+    """Why there is no verdict at all; empty when a whole window was recorded."""
+    attached: Any = finder.recorder
+    if attached is not None:
+        if attached.record.windows:
+            return ""
+        if attached.problem:
+            return attached.problem
+        return f"{how(ending)} before an optimizer step ended the first window, so no window is whole"
+    if finder.refused:
+        return "; ".join(f"{name}: {reason}" for name, reason in finder.refused.items())
+    if not finder.imported:
+        return f"{how(ending)} without importing torch: it trains nothing in this process{ELSEWHERE}"
+    if finder.late:
+        return f"{how(ending)} after one optimizer step, whose first forward ran before there was an optimizer"
+    if finder.ran:
+        return (
+            f"{', '.join(finder.ran)} ran with gradients on, but no torch optimizer holds a parameter of it: "
+            "pass the model's own parameters to a torch.optim optimizer"
+        )
+    if finder.made:
+        return f"{how(ending)} without running a model with gradients on: it trains nothing in this process{ELSEWHERE}"
+    return f"{how(ending)} without an optimizer: it trains nothing in this process{ELSEWHERE}"
+
+
+def how(ending: Ending) -> str:
+    """How the script ended, as the beginning of a sentence."""
+    if isinstance(ending.error, SystemExit):
+        return f"the script left with exit status {ending.status}"
+    if ending.error is not None:
+        return f"the script failed with {type(ending.error).__name__}"
+    return "the script ended"
+
+
+def notes(finder: Finder, ending: Ending) -> list[str]:
+    """How the model was chosen, what was left out, how the recording ended."""
+    attached: Any = finder.recorder
+    said = []
+    if attached is not None:
+        others = [*finder.also, *finder.refused]
+        if others:
+            said.append(
+                f"chosen: {finder.model}, the first that ran with gradients on and whose parameters an optimizer "
+                f"holds; {', '.join(others)} was trained too and not measured"
+            )
+        if finder.late:
+            said.append("the first step was not seen whole, since the model ran before its optimizer was there")
+        if attached.cut:
+            said.append(f"a half-recorded window, which no optimizer step ended, was thrown away: {how(ending)} in it")
+        if attached.problem and attached.record.windows:
+            said.append(f"the recording ended early: {attached.problem}")
+    if ending.stopped:
+        said.append(
+            f"stopped after {finder.steps} optimizer step{'s' * (finder.steps != 1)}, as --stop asks: what the script "
+            "does behind them did not run"
+        )
+    elif finder.stopped:
+        said.append("the script caught what was raised to stop it, and ran on to its own end")
+    return said
+
+
+def load_tokenizer(place: str) -> Any:
+    """The tokenizer of --tokenizer."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(place)

@@ -1,0 +1,110 @@
+"""What is to be told of a run: findings with a code, and what cannot be judged."""
+
+from collections.abc import Sequence
+
+from ..codes import code_of
+from ..elsewhere import elsewhere_in_gradient
+from ..record import Record, Window
+from ..report.report import Report
+from .closed import NotTold, deviations
+from .finding import FAULT, NOTE, WARNING, Finding
+from .tokens import Said, sentences
+from .trained import MEAN, OWN, PAIRS, POLICY, TARGETS, UNKNOWN, Objective
+
+
+def judge_run(record: Record, objective: Objective, tokenizer: object) -> tuple[str, list[Finding], tuple[str, ...]]:
+    """What a run without a fault does right, empty where that cannot be judged; all findings, faults first; and stages.
+
+    Stages are those of the first window that is wrong, or of the first; none where only the loss was measured.
+    """
+    stages: tuple[str, ...] = ()
+    if objective.kind in (TARGETS, PAIRS, POLICY):
+        right, found = by_closed_form(record, objective)
+    elif objective.kind == UNKNOWN:
+        right = ""
+        found = [("not-judged", NOTE, objective.reason, n) for n in range(len(record.windows))]
+        found += beside(record)
+    else:
+        right, found, stages = by_token_mean(record, objective)
+    found += [(said.code, said.level, said.text, said.window) for said in told(record, objective, tokenizer)]
+    return right, merged(found), stages
+
+
+def by_token_mean(record: Record, objective: Objective) -> tuple[str, list[tuple[str, str, str, int]], tuple[str, ...]]:
+    """Compare with the token mean and name another formula."""
+    found: list[tuple[str, str, str, int]] = []
+    names: dict[str, None] = {}
+    own = objective.kind == OWN or not objective.labelled
+    verdicts = Report(record).verdicts
+    for number, verdict in enumerate(verdicts):
+        if verdict.name:
+            names[f"{verdict.name}, w = {verdict.equation}"] = None
+        for sentence in verdict.faults:
+            code, level = code_of(sentence), FAULT
+            if code in ("unreadable", "ambiguous"):
+                code, level = "not-judged", NOTE
+            elif own and code in ("unknown-formula", "foreign-term", "uneven-smoothing"):
+                why = objective.reason or "the loss is computed outside of the model"
+                code, level, sentence = "not-judged", NOTE, f"{sentence}; {why}, so this may be meant"
+            found.append((code, level, sentence, number))
+        found += [("remark", NOTE, remark, number) for remark in verdict.remarks]
+    blind = any(code == "not-judged" for code, *_ in found)
+    stages = next((verdict for verdict in verdicts if verdict.faults), verdicts[0]).stages
+    return "" if blind else f"every target weighs the same: {' / '.join(names)}", found, stages
+
+
+def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tuple[str, str, str, int]]]:
+    """Compare with the closed form of one of TRL's losses."""
+    code = {TARGETS: "supervised-weights", PAIRS: "preference-weights", POLICY: "policy-weights"}[objective.kind]
+    name = type(objective.trainer).__name__
+    loss = getattr(objective.trainer.args, "loss_type", "")
+    loss = "+".join(loss) if isinstance(loss, list) else loss
+    found = beside(record)
+    try:
+        told = deviations(record, objective)
+    except NotTold as missing:
+        said = f"the weights of {name} are not compared with their closed form: {missing.args[0]}"
+        return "", [
+            *found,
+            *(("not-judged", NOTE, said, number) for number in range(len(record.windows))),
+        ]
+    found += [(code, FAULT, f"{said} ({name}, {loss})", number) for number, said in enumerate(told) if said]
+    if objective.kind == POLICY:
+        said = "how the trainer's rewards become its advantages is not looked at"
+        found += [("not-judged", NOTE, said, number) for number in range(len(record.windows))]
+    return f"every target weighs what {name} documents ({loss})", found
+
+
+def beside(record: Record) -> list[tuple[str, str, str, int]]:
+    """What is wrong whatever the loss is."""
+    return [
+        (code_of(said), FAULT, said, number)
+        for number, window in enumerate(record.windows)
+        for said in elsewhere_in_gradient(window)
+    ]
+
+
+def told(record: Record, objective: Objective, tokenizer: object) -> list[Said]:
+    """What the tokens themselves show."""
+    options = getattr(objective.trainer, "args", None)
+    only = next(
+        (name for name in ("assistant_only_loss", "completion_only_loss") if getattr(options, name, None) is True), ""
+    )
+    if objective.kind not in (MEAN, OWN, TARGETS):
+        only = ""
+    windows: list[Window] = record.windows
+    return sentences(windows, tokenizer, only)
+
+
+def merged(found: Sequence[tuple[str, str, str, int]]) -> list[Finding]:
+    """One finding for each code and level, in the words of its first window; faults first."""
+    groups: dict[tuple[str, str], tuple[str, list[int]]] = {}
+    for code, level, said, number in found:
+        # Remarks are of many kinds, and each is told.
+        key = (f"{code} {said}" if code == "remark" else code, level)
+        groups.setdefault(key, (said, []))[1].append(number)
+    order = [FAULT, WARNING, NOTE]
+    return [
+        Finding(code.split(" ")[0], level, said, tuple(sorted(set(numbers))))
+        for (code, level), (said, numbers) in sorted(groups.items(), key=lambda item: order.index(item[0][1]))
+    ]

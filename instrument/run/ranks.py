@@ -1,0 +1,70 @@
+"""Under a launcher each rank measures its own rows; here they meet, and the first of them tells.
+
+They meet in a folder, through files: a collective of ours in somebody's run could hang it.
+"""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Meeting:
+    """The ranks of one launch, by the variables that torchrun and accelerate set.
+
+    Attributes:
+        rank, ranks: of this process; (0, 1) without a launcher.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.rank, self.ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        self.folder = folder or default_folder()
+        if self.ranks > 1:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for file in self.mine():
+                file.unlink(missing_ok=True)
+
+    def mine(self) -> list[Path]:
+        """Files that this rank may leave: its record, or why it has none."""
+        return [self.folder / f"rank-{self.rank}-of-{self.ranks}.json", self.folder / f"rank-{self.rank}.txt"]
+
+    def leave(self, record: Any, reason: str) -> None:
+        """Hand over what this rank measured, or why it did not."""
+        from ..saved import save
+
+        if record is not None and not reason:
+            save(record, self.folder)
+        else:
+            self.mine()[1].write_text(reason or "it measured nothing")
+
+    def gather(self, seconds: float = 60.0) -> tuple[Any, str]:
+        """The records of all ranks as one; or None, and why."""
+        from ..saved import load
+
+        deadline = time.monotonic() + seconds
+        missing: list[int] = []
+        while time.monotonic() < deadline:
+            reasons = {r: self.folder / f"rank-{r}.txt" for r in range(self.ranks)}
+            for r, file in reasons.items():
+                if file.exists():
+                    return None, f"rank {r} of {self.ranks} has no verdict: {file.read_text()}"
+            missing = [r for r in range(self.ranks) if not (self.folder / f"rank-{r}-of-{self.ranks}.json").exists()]
+            if not missing:
+                try:
+                    return load(self.folder), ""
+                except (LookupError, ValueError) as problem:
+                    return None, str(problem.args[0])
+            time.sleep(0.05)
+        return None, (
+            f"{len(missing)} of {self.ranks} ranks handed over no record within {seconds:g} s, rank {missing[0]} the "
+            f"first of them; where the ranks share no folder for temporary files, name one by --records (it was "
+            f"{self.folder})"
+        )
+
+
+def default_folder() -> Path:
+    """A folder for temporary files, the same for all ranks of a launch and for no other launch."""
+    names = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID")
+    key = "-".join(os.environ.get(name, "") for name in names).replace("/", "_")
+    return Path(tempfile.gettempdir()) / f"weighbridge-{os.getuid()}-{os.getppid()}-{key}"

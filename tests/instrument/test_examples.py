@@ -1,0 +1,132 @@
+"""The scripts in examples/ get the right verdict without a change to them, and a planted fault is named."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from accelerate.state import AcceleratorState
+
+from faults import CATALOGUE, planted
+from tests.instrument.scripts import EXAMPLES, alone, run
+
+# What these scripts do is theirs, as in a process of their own: libraries warn of their own names.
+pytestmark = pytest.mark.filterwarnings("default")
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schema.json"
+
+
+@pytest.fixture(autouse=True)
+def fresh_state():
+    """accelerate keeps its precision for the life of a process."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "verdict"),
+    [
+        ("run_clm", [], "OK: every target weighs the same: token mean, w = 1/N"),
+        ("run_clm", ["--block_size", "16"], "OK: every target weighs the same: token mean, w = 1/N"),
+        ("sft_packing", [], "OK: every target weighs the same: token mean, w = 1/N"),
+        ("dpo_lora", [], "OK: every target weighs what DPOTrainer documents (sigmoid)"),
+        ("grpo", [], "OK: every target weighs what GRPOTrainer documents (dapo)"),
+        ("accelerate_loop", [], "OK: every target weighs the same: token mean, w = 1/N"),
+        ("accelerate_loop", ["--mean-of-means"], "FAULT [mean-of-micro-batch-means]"),
+        ("classification", [], "FAULT [sum-of-micro-batch-means]"),
+        ("classification", ["--accumulation", "1"], "OK: every target weighs the same: token mean, w = 1/N"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " not in value else "-".join(value).strip("-")[:20],
+)
+def test_an_example_gets_its_verdict(name, words, verdict, tmp_path):
+    result = run("--stop", "--json", tmp_path / "run.json", EXAMPLES / f"{name}.py", *words)
+
+    told = json.loads((tmp_path / "run.json").read_text())
+    jsonschema.validate(told, json.loads(SCHEMA.read_text()))
+    assert told["said"].startswith(verdict), result.stderr
+    assert int(verdict.startswith("FAULT")) == result.exit_code
+    assert [] == [finding for finding in told["findings"] if finding["level"] == "warning"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "code"),
+    [
+        ("run_clm", "mean_of_micro_batch_means", "mean-of-micro-batch-means"),
+        ("run_clm", "eos_targets_dropped", "eos-never-trained"),
+        ("sft_packing", "count_ignored_by_fused_loss", "sum-of-micro-batch-means"),
+        ("dpo_lora", "pairs_added_up", "preference-weights"),
+        ("grpo", "window_divided_again", "policy-weights"),
+        ("grpo", "completions_averaged", "policy-weights"),
+        ("accelerate_loop", "count_ignored_by_loss", "sum-of-micro-batch-means"),
+        ("accelerate_loop", "last_micro_batch_only", "gradient-lost"),
+        ("classification", "summed_not_averaged", "token-sum"),
+    ],
+)
+def test_a_planted_fault_is_named(name, fault, code, tmp_path):
+    with planted(CATALOGUE[fault]) as hits:
+        run("--stop", "--json", tmp_path / "run.json", EXAMPLES / f"{name}.py")
+
+    told = json.loads((tmp_path / "run.json").read_text())
+    assert hits.count
+    assert code in [finding["code"] for finding in told["findings"]]
+    assert (code == told["code"]) is (code != "eos-never-trained")
+
+
+@pytest.mark.parametrize("name", ["run_clm", "sft_packing", "dpo_lora", "grpo", "accelerate_loop", "classification"])
+def test_an_example_prints_what_it_prints_alone(name):
+    mine = alone(EXAMPLES / f"{name}.py")
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+    # Times are what no two runs share.
+    assert timeless(mine) == timeless(run(EXAMPLES / f"{name}.py").stdout)
+
+
+def timeless(text):
+    """Without the seconds that a trainer prints."""
+    return re.sub(r"'[a-z_/]*(runtime|per_second|time)[a-z_/]*': '?[\d.e+-]+'?", "", text)
+
+
+@pytest.mark.spawn
+@pytest.mark.parametrize(
+    ("words", "status", "verdict"),
+    [
+        ([], 0, "weighbridge: OK: every target weighs the same: token mean, w = 1/N"),
+        (["--mean-of-means"], 1, "weighbridge: FAULT [mean-of-rank-means]"),
+    ],
+)
+def test_two_ranks_get_one_verdict(words, status, verdict, tmp_path):
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
+    free = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--nnodes", "1"]
+    command = [sys.executable, "-m", "instrument.cli", "run", "--records", str(tmp_path / "records")]
+    ended = subprocess.run(
+        [*launcher[:3], *free, *launcher[3:], *command, str(EXAMPLES / "ddp.py"), *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "GLOO_SOCKET_IFNAME": "lo"},
+    )
+
+    assert 1 == ended.stderr.count("weighbridge: ")
+    assert verdict in ended.stderr
+    assert "all 2 ranks" in ended.stderr
+    assert status == ended.returncode
+
+
+@pytest.mark.spawn
+def test_a_fault_that_is_planted_into_the_command_is_named(tmp_path):
+    words = ["--stop", "--json", str(tmp_path / "run.json"), str(EXAMPLES / "accelerate_loop.py")]
+    command = ["run", "count_ignored_by_loss", "--", sys.executable, "-m", "instrument.cli", "run", *words]
+    ended = subprocess.run(
+        [sys.executable, "-m", "faults", *command],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent)},
+    )
+
+    assert 1 == ended.returncode
+    assert "sum-of-micro-batch-means" == json.loads((tmp_path / "run.json").read_text())["code"]
+    assert "was called" in ended.stderr

@@ -1,0 +1,86 @@
+"""R11: the optimizer consumes what the tokens contributed, and parameters move by its rule."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from closed_forms.updates import clip_factor
+from closed_forms.wrong_steps import linear_rate
+from tests.properties.updates import OPTIMIZERS, by_accelerate, by_hand, by_trainer, under_loss_scale
+from tests.strategies import shapes
+
+few = settings(max_examples=max(4, settings.default.max_examples // 6))
+clips = st.sampled_from([None, 0.1, 1e3])
+
+
+def assert_closed(report):
+    """Every stage of every window is right, and said to be so."""
+    for window, verdict in zip(report.windows, report.verdicts):
+        assert () == verdict.faults
+        assert "" == verdict.stage
+        for found in window.after.sums:
+            np.testing.assert_allclose(found.scale, 1, rtol=1e-4)
+        assert {"last norm", "head", "embedding rows"} == {found.place for found in window.after.sums}
+
+
+def assert_summed(report):
+    """The gradient of the window before is in none, and every micro-batch once."""
+    for window in report.windows:
+        shares = window.after.sums[0].shares
+        if shares:
+            np.testing.assert_allclose(shares, [0] + [1] * window.micro_batches, rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@few
+@given(shape=shapes(), max_norm=clips)
+def test_a_loop_by_hand_closes(kind, shape, max_norm):
+    report = by_hand(shape, kind, max_norm)
+
+    assert_closed(report)
+    assert_summed(report)
+    assert all(1 == window.after.step.steps for window in report.windows)
+
+
+@pytest.mark.parametrize("kind", ["AdamW", "fused AdamW", "SGD"])
+@few
+@given(shape=shapes(), max_norm=st.sampled_from([0.1, 1e3]))
+def test_a_loop_under_a_loss_scale_closes(kind, shape, max_norm):
+    report = under_loss_scale(shape, kind, max_norm)
+
+    assert_closed(report)
+    for window in report.windows:
+        norm, factor = np.sqrt(np.sum(window.after.before**2)) / 1024, window.after.factor()
+        # A gradient of exactly 0 has no factor.
+        assert np.isnan(factor).sum() == (window.after.before == 0).sum()
+        np.testing.assert_allclose(factor[~np.isnan(factor)] * 1024, clip_factor([norm], max_norm), rtol=1e-3)
+        assert 1 == window.after.step.steps
+
+
+@few
+@given(shape=shapes(max_rows=6), max_norm=st.sampled_from([0.1, 1e3]))
+def test_the_trainer_closes(shape, max_norm):
+    report = by_trainer(shape, max_norm)
+
+    assert_closed(report)
+    assert_summed(report)
+    steps = len(shape.windows())
+    for number, window in enumerate(report.windows):
+        step, flat = window.after.step, window.after.dims < 2
+        np.testing.assert_allclose(step.rate, linear_rate(1e-2, number, steps))
+        np.testing.assert_array_equal(step.decay, np.where(flat, 0, 0.1))
+        np.testing.assert_array_equal(step.groups, 1)
+
+
+@few
+@given(shape=shapes(min_accumulation=2, masks=False))
+def test_an_accelerate_loop_closes_behind_its_loss(shape):
+    if len(shape.micro_batches()) < shape.accumulation:
+        shape = shape.__class__(shape.lengths, shape.labelled, 1, 1, shape.seed)
+    report = by_accelerate(shape)
+
+    assert_summed(report)
+    for number, (window, verdict) in enumerate(zip(report.windows, report.verdicts)):
+        assert [] == [fault for fault in verdict.faults if "token weights follow" not in fault]
+        np.testing.assert_allclose(window.after.step.rate, linear_rate(0.1, number, 12))

@@ -1,0 +1,115 @@
+"""R14: each sample runs exactly once in an epoch, on one rank or two, whatever stands around it in a batch."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from closed_forms.shares import filled_up
+from instrument import watch
+from instrument.ledger import ledger, times
+from instrument.loops.trainer import run_trainer
+from tests.properties.loops import live_model, live_rows
+from tests.properties.rank_shapes import RANKS, few, rank_shapes
+from tests.ranks.jobs import watched
+from tests.ranks.pool import measured
+
+SHUFFLED = {"train_sampling_strategy": "random", "data_seed": 1}
+DISPATCHED = {"accelerator_config": {"dispatch_batches": True}, "pad_to": 7}
+RUNS = {
+    "trainer": ("trainer", {}),
+    "shuffled": ("trainer", SHUFFLED),
+    "two epochs": ("trainer", {**SHUFFLED, "num_train_epochs": 2}),
+    "dispatched": ("trainer", DISPATCHED),
+    "accelerate": ("accelerate", {}),
+    "by hand": ("ddp", {}),
+}
+lengths = st.lists(st.integers(2, 7), min_size=1, max_size=9)
+
+
+def rows_of(shape):
+    return live_rows(shape.lengths, shape.seed)
+
+
+@pytest.mark.parametrize("options", [{}, SHUFFLED], ids=["in order", "shuffled"])
+@few
+@given(lengths=lengths, epochs=st.integers(1, 2), micro_batch=st.integers(1, 3), accumulation=st.integers(1, 3))
+def test_each_sample_runs_once_an_epoch_on_one_rank(options, lengths, epochs, micro_batch, accumulation):
+    rows, model = live_rows(lengths, 0), live_model(0)
+    with watch(model) as report:
+        run_trainer(model, rows, micro_batch=micro_batch, accumulation=accumulation, num_train_epochs=epochs, **options)
+
+    report.assert_each_sample_once(rows, epochs)
+
+
+@pytest.mark.parametrize("run", RUNS)
+@few
+@given(shape=rank_shapes())
+def test_each_sample_runs_once_an_epoch_on_one_of_two_ranks(run, shape):
+    rows = rows_of(shape)
+    loop, options = RUNS[run]
+    split = {"micro_batch": shape.micro_batch, "accumulation": shape.accumulation, **options}
+
+    report = measured(watched, loop, shape.seed, rows, rows, split)
+
+    report.assert_each_sample_once(rows, options.get("num_train_epochs", 1))
+
+
+@few
+@given(shape=rank_shapes())
+def test_each_sample_of_a_stream_runs_once_on_one_of_two_ranks(shape):
+    rows = rows_of(shape)
+
+    report = measured(watched, "stream", shape.seed, rows, rows, {"micro_batch": shape.micro_batch})
+
+    report.assert_each_sample_once(rows)
+
+
+@few
+@given(shape=rank_shapes(uneven=True))
+def test_what_a_rank_lacks_is_filled_up_from_the_front(shape):
+    rows = rows_of(shape)
+
+    report = measured(watched, "trainer", shape.seed, rows, rows, {"micro_batch": shape.micro_batch})
+
+    (expected,) = filled_up(len(rows), RANKS, shape.micro_batch)
+    assert times(report.ledger(), rows) == shared_by_equals(expected.tolist(), rows)
+
+
+def shared_by_equals(counts, rows):
+    """Rows that are equal token by token are one sample, whose runs each of them is said to have its share of."""
+    runs = [sum(c for c, row in zip(counts, rows) if row == same) // rows.count(same) for same in rows]
+    return runs
+
+
+@few
+@given(shape=rank_shapes())
+def test_every_target_was_divided_by_the_targets_of_all_ranks(shape):
+    rows = rows_of(shape)
+
+    report = measured(watched, "trainer", shape.seed, rows, rows, {"micro_batch": shape.micro_batch})
+
+    for entry in report.ledger():
+        assert entry.divisor == pytest.approx(entry.due, rel=2 * report.rounding())
+
+
+@few
+@given(lengths=st.lists(st.integers(2, 7), min_size=2, max_size=4), seed=st.integers(0, 9))
+def test_a_sample_is_known_padded_on_either_side_and_packed(lengths, seed):
+    rows = live_rows(lengths, seed)
+    entries = []
+    for side in ("left", "right"):
+        model = live_model(0)
+        with watch(model) as report:
+            run_trainer(model, rows, micro_batch=len(rows), padding_side=side, pad_to=9)
+        entries.append([entry.sample for entry in report.ledger()])
+    flat = torch.tensor([[token for row in rows for token in row]])
+    positions = torch.tensor([[t for row in rows for t in range(len(row))]])
+    labels = torch.tensor([[-100 if t == 0 else token for row in rows for t, token in enumerate(row)]])
+    model = live_model(0)
+    with watch(model) as report:
+        model(input_ids=flat, position_ids=positions, labels=labels, use_cache=False).loss.backward()
+    entries.append([entry.sample for entry in ledger(report.record)])
+
+    assert entries[0] == entries[1] == entries[2]
+    assert [entry.targets for entry in report.ledger()] == [len(row) - 1 for row in rows]

@@ -1,0 +1,48 @@
+"""One pool of local ranks for all tests of a process, with the faults on that are on here."""
+
+import atexit
+import functools
+from contextlib import ExitStack
+
+import torch
+from accelerate.state import AcceleratorState, GradientState
+
+from faults import CATALOGUE, planted
+from faults._plant import ON
+from instrument.local_ranks import LocalRanks
+from instrument.ranks import merge
+from instrument.report.report import Report
+
+
+@functools.cache
+def pool(ranks):
+    started = LocalRanks(ranks, seconds=120)
+    atexit.register(started.close)
+    return started
+
+
+def on_ranks(job, *args, ranks=2):
+    """What job(*args) returns on each rank. Calls of a planted seam there count as if they had been here."""
+    names = [next(name for name, fault in CATALOGUE.items() if fault is on) for on, _ in ON]
+    answers = pool(ranks).run(under, names, job, args)
+    for counts, _ in answers:
+        for (_, hits), count in zip(ON, counts):
+            hits.count += count
+    return [answer for _, answer in answers]
+
+
+def measured(job, *args, ranks=2):
+    """The report over all ranks of jobs that return a record each."""
+    return Report(merge(on_ranks(job, *args, ranks=ranks)))
+
+
+def under(names, job, args):
+    """On a rank: the job under the faults of these names, and the calls of their seams."""
+    # What an earlier job left behind.
+    AcceleratorState._reset_state(True)
+    GradientState._reset_state()
+    torch.manual_seed(0)
+    with ExitStack() as stack:
+        hits = [stack.enter_context(planted(CATALOGUE[name])) for name in names]
+        answer = job(*args)
+    return [hit.count for hit in hits], answer
