@@ -92,10 +92,10 @@ def judge(record: Record, window: Window) -> Verdict:
             f"({nearest.candidate.equation}), off by up to {nearest.deviation:.3g} of a token-mean weight"
         )
     elif nearest.candidate.name != "token mean":
-        low, high = spread(record, window, of)
+        weights = " to ".join(dict.fromkeys(f"{end:.4g}" for end in spread(record, window, of)))
         faults.append(
             f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation}), not the token mean: "
-            f"targets weigh {low:.4g} to {high:.4g} times 1/N"
+            f"targets weigh {weights} times 1/N"
         )
     if good:
         faults += [

@@ -147,6 +147,8 @@ def test_one_factor_on_every_weight_is_named(factor):
 
     assert (f"token mean times {factor:g}", f"{factor:g}/N") == (found.name, found.equation)
     assert not found.ok
+    # Not "1.1 to 1.1".
+    assert found.faults[0].endswith(f"targets weigh {factor:.4g} times 1/N")
 
 
 def test_every_form_that_fits_is_told():

@@ -51,4 +51,4 @@ def test_console_blocks_are_run_here_or_by_ci():
         else:
             # The script of this environment, whether or not it is activated.
             script = Path(sys.executable).with_name(words[0])
-            assert subprocess.run([script, *words[1:]], stdout=subprocess.PIPE).returncode == 0
+            assert subprocess.run([script, *words[1:]], cwd=ROOT, stdout=subprocess.PIPE).returncode == 0
