@@ -65,7 +65,7 @@ def test_the_story_tells_what_is_known(name, capsys):
     [
         (["show", "zero_grad_left_ou"], "no fault 'zero_grad_left_ou' (near it: zero_grad_left_out"),
         (["list", "--library", "tensorflow"], "--library tensorflow: no fault has it, choose from accelerate"),
-        (["list", "--quantity", "loss"], "--quantity loss: no fault has it, choose from leak"),
+        (["list", "--quantity", "loss"], "--quantity loss: no fault has it, choose from clip"),
         (["run", "zero_grad_left_out"], "no command came"),
         (["run", "zero_grad_left_out", "--", "no-such-command"], "no-such-command cannot be run"),
         (["run", "nothing", "--", "true"], "no fault 'nothing'"),

@@ -12,7 +12,7 @@ from faults.__main__ import main
 from faults._new import write
 from faults._seam import find
 
-LIBRARIES = ("accelerate", "instrument", "torch", "transformers", "trl")
+LIBRARIES = ("accelerate", "instrument", "peft", "torch", "transformers", "trl")
 NUMBERS = itertools.count()
 
 

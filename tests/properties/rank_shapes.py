@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.strategies import Shape
 
 RANKS = 2
-few = settings(max_examples=max(3, settings.default.max_examples // 5))
+few = settings(max_examples=max(2, settings.default.max_examples // 12))
 
 
 @st.composite

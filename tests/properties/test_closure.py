@@ -10,7 +10,7 @@ from closed_forms.wrong_steps import linear_rate
 from tests.properties.updates import OPTIMIZERS, by_accelerate, by_hand, by_trainer, under_loss_scale
 from tests.strategies import shapes
 
-few = settings(max_examples=max(4, settings.default.max_examples // 6))
+few = settings(max_examples=max(2, settings.default.max_examples // 12))
 clips = st.sampled_from([None, 0.1, 1e3])
 
 
