@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from closed_forms.updates import clip_factor
 from closed_forms.wrong_steps import linear_rate
 from tests.properties.updates import OPTIMIZERS, by_accelerate, by_hand, by_trainer, under_loss_scale
-from tests.strategies import shapes
+from tests.strategies import Shape, shapes
 
 few = settings(max_examples=max(2, settings.default.max_examples // 12))
 clips = st.sampled_from([None, 0.1, 1e3])
@@ -73,7 +73,11 @@ def test_the_trainer_closes(shape, max_norm):
         np.testing.assert_array_equal(step.groups, 1)
 
 
+# A schedule that advances before the optimizer is what the test is there to notice.
+@pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step:UserWarning")
 @few
+# A schedule shows from the second window on.
+@example(shape=Shape((3, 4, 5, 3), ((True,) * 2, (True,) * 3, (True,) * 4, (True,) * 2), 1, 2, 0))
 @given(shape=shapes(min_accumulation=2, masks=False))
 def test_an_accelerate_loop_closes_behind_its_loss(shape):
     if len(shape.micro_batches()) < shape.accumulation:

@@ -43,6 +43,7 @@ MODELS = {
     "LoRA on the head": lambda: models.with_lora(target=["lm_head", "q_proj"]),
     "DoRA": lambda: models.with_lora(target=WIDE, use_dora=True),
     "modules_to_save": lambda: models.with_lora(target=WIDE, modules_to_save=["lm_head", "embed_tokens"]),
+    "LoRA beside a saved head": lambda: models.with_lora(target=WIDE, modules_to_save=["lm_head"]),
     "only the norms": lambda: frozen_but("norm"),
     "only the embedding": lambda: frozen_but("embed_tokens"),
     "only the first layer": lambda: frozen_but("layers.0"),
@@ -67,6 +68,9 @@ def train(model, shape, **options):
 def test_exactly_what_should_train_is_reached(kind, shape):
     model = MODELS[kind]()
     expected = {name for name, p in model.named_parameters() if p.requires_grad}
+    # What is named to be saved trains whole, beside the adapters.
+    saved = {name for name in expected if "modules_to_save" in name}
+    assert {"modules_to_save": 2, "LoRA beside a saved head": 1}.get(kind, 0) == len(saved)
     # Of an embedding, peft makes A zero.
     half = {"LoRA at the start": "lora_A", "LoRA on the embedding": "lora_embedding_B"}.get(kind)
     zero = {name for name in expected if half is not None and half in name}
@@ -88,7 +92,9 @@ def test_exactly_what_should_train_is_reached(kind, shape):
         assert (number == 0 and bool(zero)) == any(ZERO.search(said) for said in verdict.remarks)
 
 
-@pytest.mark.parametrize("kind", ["all", "LoRA", "modules_to_save", "only the first layer"])
+# A block whose inputs are frozen is what the test is there to notice.
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad=True:UserWarning")
+@pytest.mark.parametrize("kind", ["all", "LoRA", "LoRA beside a saved head", "only the first layer"])
 @pytest.mark.parametrize("reentrant", [False, True])
 @few
 @given(shape=shapes(max_rows=4))
