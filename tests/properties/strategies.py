@@ -1,4 +1,4 @@
-"""Draws for TRL's trainers."""
+"""Draws for TRL's trainers, and for ranks."""
 
 import itertools
 
@@ -6,7 +6,10 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.strategies import Shape
+
 VOCABULARY = 61
+RANKS = 2
 # One example is a whole training run, so that a profile's number of examples is shared by the loss types.
 few = settings(max_examples=max(2, settings.default.max_examples // 12))
 
@@ -67,3 +70,20 @@ def rollouts(draw):
         "mask_truncated_completions": micro_batch > 1 and draw(st.booleans()),
     }
     return groups, split
+
+
+@st.composite
+def rank_shapes(draw, max_length=7, min_accumulation=1, uneven=False):
+    """A Shape whose rows fill as many micro-batches on each of two ranks; windows may be short at the end.
+
+    With `uneven`, any number of rows: what is missing on a rank, accelerate fills up from the front.
+    """
+    micro_batch = draw(st.integers(1, 2))
+    rows = draw(st.integers(2, 9)) if uneven else RANKS * micro_batch * draw(st.integers(1, 4))
+    lengths = draw(st.lists(st.integers(2, max_length), min_size=rows, max_size=rows))
+    marks = [draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)) for n in lengths]
+    for row in marks:
+        # Micro-batches are dealt to ranks and filled up, so each row brings a target.
+        row[draw(st.integers(0, len(row) - 1))] = True
+    accumulation = draw(st.integers(min_accumulation, 3))
+    return Shape(tuple(lengths), tuple(map(tuple, marks)), micro_batch, accumulation, draw(st.integers(0, 2**16)))

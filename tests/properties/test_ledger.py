@@ -10,7 +10,7 @@ from instrument import watch
 from instrument.ledger import ledger, times
 from instrument.loops.trainer import run_trainer
 from tests.properties.loops import live_model, live_rows
-from tests.properties.rank_shapes import RANKS, few, rank_shapes
+from tests.properties.strategies import RANKS, few, rank_shapes
 from tests.ranks.jobs import watched
 from tests.ranks.pool import measured
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from tests.properties.loops import labels_of, live_rows
-from tests.properties.rank_shapes import few, rank_shapes
+from tests.properties.strategies import few, rank_shapes
 from tests.ranks.jobs import trained
 from tests.ranks.pool import on_ranks
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from closed_forms.aggregation import per_rank_mean
 from tests.properties.loops import live_rows
-from tests.properties.rank_shapes import rank_shapes
+from tests.properties.strategies import rank_shapes
 from tests.properties.test_ranks import expected_over_ranks
 from tests.ranks.pool import measured
 from tests.ranks.trl_jobs import supervised

@@ -8,7 +8,7 @@ from closed_forms.aggregation import per_rank_mean, scaled, short_window
 from instrument import tracer_rows, watch
 from instrument.loops.trainer import run_trainer
 from tests.properties.loops import labels_of, live_model, live_rows
-from tests.properties.rank_shapes import RANKS, few, rank_shapes
+from tests.properties.strategies import RANKS, few, rank_shapes
 from tests.ranks.jobs import probed, watched
 from tests.ranks.pool import measured
 
