@@ -4,7 +4,6 @@ Letters: p trainable parameters, m micro-batches (backwards) of the window.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -119,26 +118,3 @@ class After:
         if not self.entry.size:
             return np.full(self.before.shape, np.nan)
         return np.divide(self.entry, self.before, out=np.full(self.before.shape, np.nan), where=self.before > 0)
-
-
-def restored(plain: dict[str, Any] | None) -> After | None:
-    """What dataclasses.asdict made of one, and JSON of that, as it was."""
-    if plain is None:
-        return None
-    step = None if plain["step"] is None else Step(**arrays(plain["step"], "hidden"))
-    reach = Reach(**arrays(plain["reach"], "arrived", "nonzero", "ran"))
-    sums = [Sum(**each) for each in plain["sums"]]
-    numbers = arrays({name: value for name, value in plain.items() if name not in ("reach", "sums", "step")})
-    return After(reach=reach, sums=sums, step=step, **numbers)
-
-
-def arrays(plain: dict[str, Any], *marks: str) -> dict[str, Any]:
-    """Lists as arrays of numbers, those named as arrays of marks, and lists of words as tuples."""
-    words = ("names", "zeros", "frozen", "unsummed")
-    made: dict[str, Any] = {}
-    for name, value in plain.items():
-        if name in words:
-            made[name] = tuple(value)
-        else:
-            made[name] = np.asarray(value, np.bool_ if name in marks else float) if isinstance(value, list) else value
-    return made

@@ -44,16 +44,18 @@ class LiveRecorder:
             return read_batch(self._head, forward, hidden_states(output), gradient_bth)
 
     def _close(self, window: CapturedWindow) -> None:
-        rows: list[Row] = []
-        order = sorted({a.backward for a in window.arrivals})
-        for arrival in window.arrivals:
-            rows += split_rows(arrival.reading, order.index(arrival.backward))
-        padding = padding_share(
-            [(float(a.reading["on_padding"]), float(a.reading["on_tokens"])) for a in window.arrivals]
-        )
-        shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
-        measured = Window(rows, [], *shape, padding)
-        note(self.record, measured, self._place.root)
+        note(self.record, measured(window), self._place.root)
+
+
+def measured(window: CapturedWindow) -> Window:
+    """The rows of all that arrived in a window."""
+    rows: list[Row] = []
+    order = sorted({a.backward for a in window.arrivals})
+    for arrival in window.arrivals:
+        rows += split_rows(arrival.reading, order.index(arrival.backward))
+    padding = padding_share([(float(a.reading["on_padding"]), float(a.reading["on_tokens"])) for a in window.arrivals])
+    shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
+    return Window(rows, [], *shape, padding)
 
 
 def refuse_sharded_head(root: Any) -> None:

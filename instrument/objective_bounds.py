@@ -89,5 +89,10 @@ def expected(
     seen = amplification > 0
     reading[seen] = rounding.weight_tolerance(vocabulary, "float32", "float32", amplification[seen])
     reading += 4 * amplification * largest * u
-    allowed = reading * np.abs(weight) + sensitivity(form, values, errors) + 240 * u * addends
-    return Expected(weight, np.where(allowed > 0.1 * np.abs(addends), np.nan, allowed))
+    return Expected(weight, with_arithmetic(reading * np.abs(weight) + sensitivity(form, values, errors), addends))
+
+
+def with_arithmetic(allowed: Floats, addends: Floats) -> Floats:
+    """Bounds with the roundings of the arithmetic added; nan where a tenth of the addends or more is rounding."""
+    allowed = allowed + 240 * rounding.unit_roundoff("float32") * np.abs(addends)
+    return np.where(allowed > 0.1 * np.abs(addends), np.nan, allowed)

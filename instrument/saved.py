@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .after_record import restored
 from .ranks import merge
 from .record import Record, Row, Window
 
@@ -78,7 +77,6 @@ def read(file: Path) -> Record:
                 **window,
                 "rows": [row_of(row) for row in window["rows"]],
                 "carried": [row_of(row) for row in window["carried"]],
-                "after": restored(window["after"]),
             }
         )
         for window in plain.pop("windows")

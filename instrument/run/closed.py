@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..objective_bounds import Form, log_p_error
+from ..objective_bounds import Form, log_p_error, with_arithmetic
 from ..objective_pairs import PairOptions, form_of_pairs, form_of_targets
 from ..objective_policy import Options, grpo_form, rloo_form, share_of
 from ..objective_record import Scored
@@ -19,6 +19,7 @@ from ..readable import tolerance
 from ..record import Record, Row, Window
 from .trained import PAIRS, TARGETS, Heard, Objective
 
+# No logit is recorded: float32 errs by 64 roundings of 1 where the largest is that large.
 LARGEST_LOGIT = 64.0
 
 
@@ -172,6 +173,8 @@ def form_of_policy(args: Any, batch: Scored, generated: float, k: int) -> Form:
 def miss(record: Record, rows: list[Row], batch: Scored, form: tuple[Form, dict[str, Any]], window: Window) -> str:
     """The token that is farthest from the closed form, in words; empty when none is by more than rounding."""
     expected, allowed = bounds(record, rows, batch, *form, window)
+    if batch.mask.any() and np.isnan(allowed[batch.mask]).all():
+        raise NotTold("rounding explains a tenth of each weight or more")
     off = np.abs(batch.weight - expected)
     bad = off > allowed
     if not bad.any():
@@ -191,12 +194,11 @@ def bounds(
     """[b, t] weights of the closed form, and how far rounding may put the measured ones.
 
     To first order, the closed form's own answer to errors of its arguments: of every log-probability of a row alike,
-    and of its sum alone, which is moved at one token by what all of them err together.
+    and of its sum alone, which is moved at one token by what all of them err together. nan where nothing can be told.
     """
     expected, addends = form(values)
-    reading = table([np.nan_to_num(tolerance(record, row, window.micro_batches), nan=0.1) for row in rows])
-    reading = reading[:, : expected.shape[1]]
-    allowed = reading * np.abs(expected)
+    reading = table([tolerance(record, row, window.micro_batches) for row in rows])[:, : expected.shape[1]]
+    allowed = np.where(expected == 0, 0.0, reading * np.abs(expected))
     for name in ("policy", "old", "reference"):
         if not np.any(values[name]):
             continue
@@ -206,4 +208,4 @@ def bounds(
         for error in (e, -e, whole, -whole):
             moved, _ = form({**values, name: values[name] + error})
             allowed = allowed + np.abs(moved - expected)
-    return expected, allowed + 2.0**-15 * np.abs(addends)
+    return expected, with_arithmetic(allowed, addends)

@@ -21,9 +21,9 @@ from ..capture import Capture, CapturedWindow, Replay
 from ..forward import Forward, describe, hidden_states, token_ids
 from ..gathering import note
 from ..live import LiveReading, ReplayedHead
-from ..live_record import documents_of, read_batch, split_rows
+from ..live_record import documents_of, measured, read_batch
 from ..locate import Place
-from ..record import Record, Row, Window, padding_share
+from ..record import Record
 
 
 class HalfRecorder:
@@ -72,15 +72,7 @@ class HalfRecorder:
             return read
 
     def _close(self, window: CapturedWindow) -> None:
-        rows: list[Row] = []
-        order = sorted({a.backward for a in window.arrivals})
-        for arrival in window.arrivals:
-            rows += split_rows(arrival.reading, order.index(arrival.backward))
-        padding = padding_share(
-            [(float(a.reading["on_padding"]), float(a.reading["on_tokens"])) for a in window.arrivals]
-        )
-        shape = (len(order), len(window.arrivals), window.stepped, window.reached, window.trainable)
-        note(self.record, Window(rows, [], *shape, padding), self._root)
+        note(self.record, measured(window), self._root)
 
 
 def plain(causal: Any) -> bool:

@@ -4,6 +4,7 @@ They meet in a folder, through files: a collective of ours in somebody's run cou
 """
 
 import os
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -15,10 +16,12 @@ class Meeting:
 
     Attributes:
         rank, ranks: of this process; (0, 1) without a launcher.
+        named: the folder was asked for by name, so it stays.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.rank, self.ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        self.named = folder is not None
         self.folder = folder or default_folder()
         if self.ranks > 1:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -55,6 +58,10 @@ class Meeting:
                     return load(self.folder), ""
                 except (LookupError, ValueError) as problem:
                     return None, str(problem.args[0])
+                finally:
+                    if not self.named:
+                        # Every rank has left what it had, and nobody else knows of the folder.
+                        shutil.rmtree(self.folder, ignore_errors=True)
             time.sleep(0.05)
         return None, (
             f"{len(missing)} of {self.ranks} ranks handed over no record within {seconds:g} s, rank {missing[0]} the "

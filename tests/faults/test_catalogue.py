@@ -95,6 +95,13 @@ def test_no_source_is_used_twice():
     assert sorted(set(sources)) == sorted(sources)
 
 
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_nothing_that_new_left_to_do_is_left(name):
+    file = next(Path(faults.__file__).parent.glob(f"*/{name}.py"))
+
+    assert "TODO" not in file.read_text()
+
+
 @every_fault
 def test_mechanism_is_one_sentence(fault):
     assert fault.mechanism.endswith(".")
