@@ -43,6 +43,8 @@ def main() -> None:
         optimizer.zero_grad()
         if rank == 0:
             print(f"step {step}: loss {loss.item():.4f}")
+    # A rank that leaves first may keep the other waiting for ever.
+    dist.barrier()
     dist.destroy_process_group()
 
 

@@ -66,13 +66,13 @@ def chart(windows: list[Window]) -> str:
     """The weights of all targets, times N, micro-batch by micro-batch, as SVG; empty without matplotlib."""
     if find_spec("matplotlib") is None:
         return ""
-    import matplotlib
+    # Not pyplot, whose backend and open figures are those of whoever draws in this process.
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "weighbridge", "font.size": 9}):
-        figure, axes = pyplot.subplots(1, len(windows), figsize=(7, 2.2), sharey=True, squeeze=False)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "weighbridge", "font.size": 9}):
+        figure = Figure(figsize=(7, 2.2))
+        axes = figure.subplots(1, len(windows), sharey=True, squeeze=False)
         for number, (window, axis) in enumerate(zip(windows, axes[0])):
             groups = sorted({(row.rank, row.micro_batch) for row in window.rows})
             n = max(window.targets(), 1)
@@ -96,5 +96,4 @@ def chart(windows: list[Window]) -> str:
         figure.tight_layout()
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None})
-        pyplot.close(figure)
     return out.getvalue()[out.getvalue().index("<svg") :]

@@ -13,8 +13,8 @@ from tests.faults.update_scenarios import READINGS
 
 every_fault = pytest.mark.parametrize("name", CATALOGUE)
 
-# Far above the rounding of a float32 loss (1.2e-7 over the first ten faults), far below the 5 % by which each effect must
-# differ from its clean form.
+# Far above the rounding of a float32 loss (1.2e-7 over the first ten faults), far below the 5 % by which each effect
+# must differ from its clean form.
 RTOL = 1e-5
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -178,3 +179,15 @@ def test_a_loss_outside_of_the_model_that_follows_no_formula_is_not_judged():
     assert result.exit_code == 0
     assert "weighbridge: NOT JUDGED: token weights follow none of" in result.stderr
     assert "the loss is computed outside of the model, so this may be meant" in result.stderr
+
+
+def test_drawing_leaves_matplotlib_as_it_was():
+    def settings():
+        # By the plain dict: to read the backend otherwise would choose one.
+        return {name: dict.__getitem__(matplotlib.rcParams, name) for name in matplotlib.rcParams}
+
+    matplotlib.use("agg")
+    before = settings()
+    page(outcome(a_window(a_row([0.5, 0.5])), tokenizer=Words()))
+
+    assert settings() == before
