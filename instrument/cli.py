@@ -13,10 +13,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from .atlas.command import atlas
+from .history.command import history
+from .history.written import export, legacy_ga
 from .run.command import run
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 app.command()(atlas)
+app.command()(history)
+app.command()(legacy_ga)
+app.command()(export)
 # What stands behind the script is the script's own.
 app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from transformers import DataCollatorWithFlattening
 
 from closed_forms import leaks
 
@@ -33,6 +32,8 @@ def padded() -> LeakRun:
 
 def flattened() -> LeakRun:
     """DataCollatorWithFlattening through the Trainer."""
+    from transformers import DataCollatorWithFlattening  # since 4.44
+
     return in_trainer("llama", DataCollatorWithFlattening(), "DataCollatorWithFlattening")
 
 
@@ -49,6 +50,8 @@ def called(**arguments: Any) -> Callable[[], LeakRun]:
     """The model called with a flattened batch; an argument that is None is left out of it."""
 
     def run() -> LeakRun:
+        from transformers import DataCollatorWithFlattening
+
         rows = probe.tracer_rows(lengths())
         model = build_leak_probe(probe.vocabulary_for(rows))
         batch = {**DataCollatorWithFlattening()([{"input_ids": row} for row in rows]), **arguments}

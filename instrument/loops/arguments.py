@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from torch.utils.data import SequentialSampler
+
 CHANGES = {
     "train_sampling_strategy": "sequential: the rows come in the given order",
     "max_grad_norm": "0: no clipping, which would rescale every weight",
@@ -29,7 +31,20 @@ def of_trainer(config: Any, folder: str, **given: Any) -> Any:
         "disable_tqdm": True,
         "dataloader_pin_memory": False,
     }
-    return config(**{**common, **given})
+    settings = {**common, **given}
+    if not chooses_order(config):
+        del settings["train_sampling_strategy"]
+    return config(**settings)
+
+
+def chooses_order(config: Any) -> bool:
+    """Whether the arguments name the order of the rows; those of transformers before 5 draw it, and nothing else."""
+    return "train_sampling_strategy" in config.__dataclass_fields__
+
+
+def in_order(trainer: Any) -> None:
+    """Have a trainer whose arguments cannot say so take the rows in the given order."""
+    trainer._get_train_sampler = lambda *dataset: SequentialSampler(trainer.train_dataset)
 
 
 def of_trl(config: Any, folder: str, **given: Any) -> Any:

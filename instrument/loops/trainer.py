@@ -8,7 +8,7 @@ import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from .arguments import CHANGES as COMMON
-from .arguments import logged, of_trainer
+from .arguments import chooses_order, in_order, logged, of_trainer
 from .data import Rows, padding_collator
 
 CHANGES = {**COMMON, "data_collator": "pads the given rows and labels; left of it, a first token loses its label"}
@@ -55,8 +55,11 @@ def run_trainer(
             args=of_trainer(TrainingArguments, folder, **settings),
             train_dataset=Rows(rows, labels),
             data_collator=padding_collator(padding_side, pad_to) if collator is None else collator,
-            compute_loss_func=compute_loss_func,
+            # Releases before 4.46 do not know it.
+            **({} if compute_loss_func is None else {"compute_loss_func": compute_loss_func}),
         )
+        if not chooses_order(TrainingArguments) and arguments.get("train_sampling_strategy") != "random":
+            in_order(trainer)
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     return logged(trainer)

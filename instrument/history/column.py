@@ -1,0 +1,67 @@
+"""Runs inside the environment of one release: every check, and what it found, as one JSON file."""
+
+import json
+import sys
+import time
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """`python -m instrument.history.column FILE LIBRARY RELEASE [ONLY]`."""
+    file, library, release, *only = sys.argv[1:]
+    own(library, release)
+    import torch
+
+    from instrument import checks
+
+    torch.set_num_threads(1)
+    cells = {}
+    for check in checks.choose(only[0] if only else None):
+        if not only and check.group == "trl" and library != "trl":
+            continue
+        cells[check.name] = {"group": check.group, "expected": check.expected, **measured(check)}
+    names = ("transformers", "accelerate", "tokenizers", "torch", "trl", "peft")
+    versions = {name: metadata.version(name) for name in names if present(name)}
+    Path(file).write_text(json.dumps({"versions": versions, "cells": cells}))
+
+
+def own(library: str, release: str) -> None:
+    """Insist that the library, and transformers, are this environment's own and no other's.
+
+    Raises:
+        RuntimeError: they are not.
+    """
+    for name in {library, "transformers"}:
+        module = import_module(name)
+        if not Path(str(module.__file__)).is_relative_to(sys.prefix):
+            raise RuntimeError(f"{name} comes from another environment")
+        if name == library and module.__version__ != release:
+            raise RuntimeError(f"{name} is {module.__version__} here, and not {release}")
+
+
+def present(name: str) -> bool:
+    """Whether the distribution is installed."""
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def measured(check: Any) -> dict[str, Any]:
+    """What one check found; where it does not run, why."""
+    start = time.perf_counter()
+    try:
+        said, status, deviation = check.judge(*check.run())
+    except Exception as error:
+        # Whatever an old release raises costs its own cell.
+        text = str(error).splitlines()[:1]
+        said, status, deviation = ": ".join([type(error).__name__, *text]), "not run", 0.0
+    off = deviation if deviation == deviation else None
+    return {"measured": said, "status": status, "deviation": off, "seconds": time.perf_counter() - start}
+
+
+if __name__ == "__main__":
+    main()

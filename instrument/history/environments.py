@@ -1,0 +1,140 @@
+"""Virtual environments that hold one release each, and share this environment's torch and what it needs."""
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from importlib import metadata
+from pathlib import Path
+from typing import TextIO
+
+Pins = dict[str, str]
+LIMIT = 6 * 10**9
+
+
+def pins(library: str) -> dict[str, Pins]:
+    """Of each release of a library, oldest first: what stands beside it.
+
+    Raises:
+        LookupError: no release of that library is pinned.
+    """
+    known = tomllib.loads((Path(__file__).parent / "pins.toml").read_text())
+    if library not in known:
+        raise LookupError(f"--library {library!r} has no pins: give one of {', '.join(known)}")
+    return known[library]
+
+
+def chosen(library: str, versions: str | None) -> dict[str, Pins]:
+    """The pinned releases whose number is, or starts with, one of the given ones (comma between them).
+
+    Raises:
+        LookupError: a number that no pinned release has.
+    """
+    known = pins(library)
+    if versions is None:
+        return known
+    wanted = [part.strip() for part in versions.split(",")]
+    found = {release for part in wanted for release in known if release == part or release.startswith(f"{part}.")}
+    for part in wanted:
+        if not any(release == part or release.startswith(f"{part}.") for release in known):
+            raise LookupError(f"--versions {part!r}: {library} is pinned at {', '.join(known)}; give some of these")
+    return {release: beside for release, beside in known.items() if release in found}
+
+
+def locked(cache: Path) -> TextIO:
+    """A file that one process at a time holds until it is closed: with locked(cache): ..."""
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    file = (cache.parent / f"{cache.name}.lock").open("w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def clean(cache: Path) -> int:
+    """Remove all environments and results; the bytes that they took."""
+    taken = size(cache)
+    if cache.exists():
+        if not (cache / "weighbridge-history").exists():
+            raise LookupError(f"--cache {cache} was not made by this command: remove it by hand")
+        shutil.rmtree(cache)
+    return taken
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files in a folder; what is only linked to does not count."""
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def begin(cache: Path) -> None:
+    """Make the cache's folder, marked as this command's, with links to what all environments share."""
+    cache.mkdir(parents=True, exist_ok=True)
+    (cache / "weighbridge-history").touch()
+    shared = cache / "shared"
+    shutil.rmtree(shared, ignore_errors=True)
+    shared.mkdir()
+    for name in sorted(needed(["torch", "numpy", "rich", "typer", "Jinja2"])):
+        distribution = metadata.distribution(name)
+        tops = {file.parts[0] for file in distribution.files or [] if file.parts[0] not in ("..", "__pycache__")}
+        for top in tops:
+            link = shared / top
+            if not link.exists():
+                link.symlink_to(Path(str(distribution.locate_file(top))))
+    for package in ("instrument", "closed_forms"):
+        (shared / package).symlink_to(Path(__file__).parents[2] / package)
+
+
+def needed(roots: list[str]) -> set[str]:
+    """These distributions, and all installed ones that they ask for."""
+    found: set[str] = set()
+    open_names = [root.lower() for root in roots]
+    while open_names:
+        name = open_names.pop()
+        try:
+            asked = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found.add(name)
+        names = [re.split(r"[^A-Za-z0-9._-]", line)[0].lower() for line in asked if "extra ==" not in line]
+        open_names += [n for n in names if n not in found]
+    return found
+
+
+def key(library: str, release: str, beside: Pins) -> str:
+    """What an environment is made of, as a short name."""
+    made_of = [library, release, sorted(beside.items()), metadata.version("torch"), sys.version]
+    return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:12]
+
+
+def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
+    """The interpreter of an environment that holds the release; made if it is not there.
+
+    Raises:
+        RuntimeError: the release cannot be installed.
+    """
+    folder = cache / f"{library}-{release}-{key(library, release, beside)}"
+    python = folder / "bin" / "python"
+    if (folder / "complete").exists():
+        return python
+    if size(cache) > LIMIT:
+        raise RuntimeError(f"the cache holds more than {LIMIT / 1e9:.0f} GB: --clean removes it")
+    shutil.rmtree(folder, ignore_errors=True)
+    venv.create(folder, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "shared.pth").write_text(f"{cache / 'shared'}\n")
+    wanted = [f"{library}=={release}", *(f"{name}=={version}" for name, version in beside.items())]
+    torch = metadata.version("torch")
+    constraints = folder / "constraints.txt"
+    constraints.write_text(f"torch=={torch.partition('+')[0]}\n")
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
+    options = ["--disable-pip-version-check", "--only-binary", ":all:", "-c", str(constraints)]
+    installed = subprocess.run([*command, *options, *wanted], capture_output=True, text=True, check=False)
+    if installed.returncode:
+        lines = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
+        shutil.rmtree(folder)
+        raise RuntimeError(f"does not install: {lines[0]}")
+    (folder / "complete").touch()
+    return python

@@ -1,0 +1,33 @@
+"""What the installed stack shows, as JSON and nothing else, under any release."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]
+
+
+def legacy_ga(file: Target) -> None:
+    """Write the measured accumulation step (four micro-batches of two rows) of the installed transformers."""
+    write(file, "accumulation 4x2")
+
+
+def export(file: Target) -> None:
+    """Write every measured result of the installed stack, whatever its status."""
+    write(file, None)
+
+
+def write(file: Path, only: str | None) -> None:
+    """Run checks, and write all that was measured."""
+    if not file.resolve().parent.is_dir() or file.is_dir():
+        raise typer.BadParameter(f"{file}: name a file in a folder that exists")
+    import torch
+
+    from .. import checks
+    from ..report import as_json
+
+    torch.set_num_threads(1)
+    found = as_json.outcomes(list(checks.run_checks(only)))
+    file.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n")

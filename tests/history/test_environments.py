@@ -1,0 +1,105 @@
+"""Which releases are pinned, and how the cache is kept."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from packaging.version import Version
+
+from instrument.history import environments, measure
+
+
+@pytest.mark.parametrize("library", ["transformers"])
+def test_pinned_releases_stand_oldest_first(library):
+    releases = [Version(release) for release in environments.pins(library)]
+
+    assert releases == sorted(releases)
+    assert len(releases) >= 12
+
+
+def test_a_version_stands_for_all_releases_that_start_with_it():
+    chosen = environments.chosen("transformers", "4.46,5.24.0")
+
+    assert list(chosen) == ["4.46.0", "4.46.3", "5.24.0"]
+
+
+def test_a_release_without_pins_is_refused():
+    with pytest.raises(LookupError, match=r"'4\.4'"):
+        environments.chosen("transformers", "4.4")
+
+
+def test_a_library_without_pins_is_refused():
+    with pytest.raises(LookupError, match="nothing"):
+        environments.pins("nothing")
+
+
+def test_other_pins_are_another_environment():
+    one, other = (environments.key("transformers", "5.0.0", {"accelerate": v}) for v in ("1.0", "1.1"))
+
+    assert one != other
+
+
+def test_what_torch_asks_for_is_shared_and_no_training_library_is():
+    shared = environments.needed(["torch"])
+
+    assert {"torch", "sympy"} <= shared
+    assert not {"transformers", "accelerate", "trl", "peft"} & shared
+
+
+def test_clean_removes_what_begin_made_and_follows_no_link(tmp_path):
+    cache = tmp_path / "cache"
+    environments.begin(cache)
+    (cache / "file").write_bytes(b"12345")
+
+    assert environments.clean(cache) == 5
+    assert not cache.exists()
+    assert environments.needed(["torch"])
+
+
+def test_clean_leaves_a_folder_of_somebody_else(tmp_path):
+    (tmp_path / "mine").write_text("x")
+
+    with pytest.raises(LookupError, match="was not made by this command"):
+        environments.clean(tmp_path)
+
+    assert (tmp_path / "mine").exists()
+
+
+def test_the_second_to_ask_waits_for_the_lock(tmp_path):
+    order = []
+
+    def second():
+        with environments.locked(tmp_path / "cache"):
+            order.append("second")
+
+    with environments.locked(tmp_path / "cache"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        waiting.join(0.3)
+        order.append("first")
+    waiting.join()
+
+    assert order == ["first", "second"]
+
+
+def test_a_release_that_does_not_install_gives_its_reason(tmp_path, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "noise\nERROR: no such release\n")
+    monkeypatch.setattr(environments.subprocess, "run", lambda *_, **__: failed)
+    environments.begin(tmp_path / "cache")
+
+    column = measure.measure(tmp_path / "cache", "transformers", "0.0", {}, None)
+
+    assert column.reason == "does not install: ERROR: no such release"
+    assert not column.cells
+
+
+def test_a_release_that_does_not_run_gives_its_last_word(tmp_path, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "Traceback\nImportError: gone\n")
+    monkeypatch.setattr(environments, "python_of", lambda *_: sys.executable)
+    monkeypatch.setattr(measure.subprocess, "run", lambda *_, **__: failed)
+    (tmp_path / "cache").mkdir()
+
+    column = measure.measure(tmp_path / "cache", "transformers", "0.0", {}, None)
+
+    assert column.reason == "does not run: ImportError: gone"
