@@ -25,7 +25,7 @@ class Reading:
         kind: class of the optimizer.
         names: [p] of the parameters.
         groups: [p] how many places of all optimizers' groups hold each.
-        options: [p] of the parameter's group; empty where it is in none.
+        options: [p] of the parameter's group, one and the same for a group; empty where it is in none.
         dtypes: [p] of the parameter.
         steps: [p] number of this step in the optimizer's state, counted from 1; 0 where it was not updated.
         before, after: [p, k] the parameter; nan beyond its size.
@@ -52,24 +52,20 @@ def begin(
     optimizer: torch.optim.Optimizer, parameters: Mapping[str, Tensor], optimizers: Sequence[torch.optim.Optimizer]
 ) -> Reading:
     """Read before the step of one of the optimizers that train the model."""
-    places: dict[int, list[dict[str, Any]]] = {}
+    plain = (int, float, bool, tuple, list, type(None), Tensor)
+    places: dict[int, dict[str, Any]] = {}
     for group in optimizer.param_groups:
+        options = {name: number(v) for name, v in group.items() if name != "params" and isinstance(v, plain)}
         for parameter in group["params"]:
-            places.setdefault(id(parameter), []).append(group)
+            places.setdefault(id(parameter), options)
     every = Counter(id(p) for one in optimizers for group in one.param_groups for p in group["params"])
     held = list(parameters.values())
-    kept = [places.get(id(p), []) for p in held]
-    plain = (int, float, bool, tuple, list, type(None), Tensor)
-    options = [
-        {name: number(v) for name, v in at[0].items() if name != "params" and isinstance(v, plain)} if at else {}
-        for at in kept
-    ]
     scale = getattr(optimizer, "grad_scale", None)
     return Reading(
         type(optimizer).__name__,
         tuple(parameters),
         np.array([every[id(p)] for p in held], dtype=np.float64),
-        options,
+        [places.get(id(p), {}) for p in held],
         [str(p.dtype).removeprefix("torch.") for p in held],
         gathered(held),
         gathered([p.grad for p in held]),
@@ -95,18 +91,23 @@ def state(optimizer: torch.optim.Optimizer, held: list[Any]) -> dict[str, Floats
 def gathered(tensors: list[Any]) -> Floats:
     """[p, k] copies of elements, nan where there is no tensor."""
     found = np.full((len(tensors), ELEMENTS), np.nan)
-    parts = []
-    for number_, tensor in enumerate(tensors):
-        if tensor is not None and not tensor.is_sparse:
-            flat = tensor.detach().reshape(-1)
-            part = flat[:: max(1, flat.numel() // ELEMENTS)][:ELEMENTS]
-            parts.append((number_, part))
-    if parts:
-        together = torch.cat([part for _, part in parts]).double().cpu().numpy()
-        ends = np.cumsum([part.numel() for _, part in parts])
-        for (row, part), stop in zip(parts, ends):
-            found[row, : part.numel()] = together[stop - part.numel() : stop]
+    with torch.no_grad():
+        parts = [(n, spread(x)) for n, x in enumerate(tensors) if x is not None and not x.is_sparse]
+        together = torch.cat([part for _, part in parts]).double().cpu().numpy() if parts else np.zeros(0)
+    stop = 0
+    for row, part in parts:
+        start, stop = stop, stop + len(part)
+        found[row, : len(part)] = together[start:stop]
     return found
+
+
+def spread(tensor: Tensor) -> Tensor:
+    """[k] elements, evenly spaced."""
+    step = max(1, tensor.numel() // ELEMENTS)
+    if type(tensor) in (Tensor, torch.nn.Parameter) and tensor.is_contiguous():
+        # One view in place of three: a step reads seven times as many tensors as the model has parameters.
+        return tensor.as_strided((min(ELEMENTS, tensor.numel()),), (step,))
+    return tensor.reshape(-1)[::step][:ELEMENTS]
 
 
 def number(value: Any) -> Any:

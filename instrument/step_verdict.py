@@ -1,14 +1,17 @@
-"""Compares what an optimizer did with its own rule, parameter by parameter, and keeps a few numbers of each."""
+"""Compares what an optimizer did with its own rule, and keeps a few numbers of each parameter."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_forms import rounding, updates
 
 from .after_record import Step
 from .record import Floats
 from .step_reading import Reading
+
+Numbers = NDArray[np.int64]
 
 
 def compared(reading: Reading) -> Step:
@@ -20,10 +23,25 @@ def compared(reading: Reading) -> Step:
     step = Step(
         reading.kind, unjudged, rate, decay, reading.groups, unknown, unknown.copy(), off=np.zeros(p), hidden=no
     )
-    for number in range(p):
-        if not unjudged and reading.options[number] and not np.isnan(reading.gradient[number]).all():
-            judge_one(reading, number, step)
+    if not unjudged:
+        for numbers in alike(reading):
+            judge(reading, numbers, step)
     return step
+
+
+def alike(reading: Reading) -> list[Numbers]:
+    """The parameters with a gradient, put together where options, type, step and the kinds of state are the same."""
+    came = np.array(~np.isnan(reading.gradient).all(1))
+    kinds = np.array(
+        [~np.isnan(x).all(1) for of in (reading.state_before, reading.state_after) for x in of.values()], dtype=bool
+    )
+    found: dict[Any, list[int]] = {}
+    for number, options in enumerate(reading.options):
+        if options and came[number]:
+            state = tuple(kinds[:, number]) if len(kinds) else ()
+            key = (id(options), reading.dtypes[number], reading.steps[number], state)
+            found.setdefault(key, []).append(number)
+    return [np.array(numbers) for numbers in found.values()]
 
 
 def why_unjudged(reading: Reading) -> str:
@@ -35,87 +53,110 @@ def why_unjudged(reading: Reading) -> str:
     return ""
 
 
-def judge_one(reading: Reading, number: int, step: Step) -> None:
-    """Fill in one parameter."""
-    options, kept = reading.options[number], ~np.isnan(reading.before[number])
-    p, after, gradient = (x[number, kept] for x in (reading.before, reading.after, reading.gradient))
-    gradient = gradient / reading.grad_scale
+def judge(reading: Reading, numbers: Numbers, step: Step) -> None:
+    """Fill in parameters that are alike.
+
+    Letters: n parameters, k elements read of each; 0 beyond a parameter's size, where nothing changes by the rule.
+    """
+    options, dtype = reading.options[numbers[0]], reading.dtypes[numbers[0]]
+    beyond = np.isnan(reading.before[numbers])
+
+    def read(of: Floats) -> Floats:
+        return np.where(beyond, 0.0, of[numbers])
+
+    def state(of: dict[str, Floats], name: str) -> Any:
+        return read(of[name]) if name in of and not np.isnan(of[name][numbers]).all() else None
+
+    p, after, gradient = read(reading.before), read(reading.after), read(reading.gradient) / reading.grad_scale
     g = -gradient if options.get("maximize") else gradient
     decoupled = reading.kind == "AdamW" or bool(options.get("decoupled_weight_decay"))
     decay = options.get("weight_decay", 0)
     size = np.abs(g)
     if not decoupled:
         g, size = updates.decayed(g, p, decay), size + np.abs(decay * p)
-
-    def state(of: dict[str, Floats], name: str) -> Any:
-        return of[name][number, kept] if name in of and not np.isnan(of[name][number]).all() else None
-
     if reading.kind != "SGD":
-        taken, missed, change, terms = adam(reading, number, p, g, size, state, decay if decoupled else 0)
+        count = int(reading.steps[numbers[0]])
+        taken, missed, change, terms = adam(reading, options, dtype, count, p, g, size, state, decay * decoupled)
     else:
-        taken, missed, change, terms = sgd(reading, number, g, size, state)
+        taken, missed, change, terms = sgd(reading, options, dtype, g, size, state)
     measured = after - p
-    allowed = updates.change_error(p, change, terms, reading.dtypes[number])
-    off = np.abs(measured - change) > allowed
-    square = float(np.sum(change**2))
-    step.consumed[number] = taken
-    still = np.inf if measured.any() else 1.0
-    step.moved[number] = float(np.sum(measured * change)) / square if square else still
-    step.off[number] = int(missed) + 2 * int(off.any())
-    step.hidden[number] = bool(square) and bool(np.all(allowed >= np.abs(change)))
+    allowed = updates.change_error(p, change, terms, dtype)
+    off = (np.abs(measured - change) > allowed).any(1)
+    square = np.sum(change**2, 1)
+    still = np.where(measured.any(1), np.inf, 1.0)
+    step.consumed[numbers] = taken
+    step.moved[numbers] = np.divide(np.sum(measured * change, 1), square, out=still, where=square != 0)
+    step.off[numbers] = missed + 2 * off
+    step.hidden[numbers] = (square != 0) & (allowed >= np.abs(change)).all(1)
 
 
 def adam(
-    reading: Reading, number: int, p: Floats, g: Floats, size: Floats, state: Any, decay: float
-) -> tuple[float, bool, Floats, Floats]:
-    """Share of the gradient that the moments took in, whether one is off, the change by the rule, and its terms.
+    reading: Reading,
+    options: dict[str, Any],
+    dtype: str,
+    count: int,
+    p: Floats,
+    g: Floats,
+    size: Floats,
+    state: Any,
+    decay: float,
+) -> tuple[Floats, Any, Floats, Floats]:
+    """[n] share of the gradient that the moments took in, whether one is off; [n, k] the change by the rule, its terms.
 
     Args:
+        reading: of the step.
+        options: of the parameters' group.
+        dtype: of the parameters.
+        count: number of the step, from 1.
+        p: [n, k] parameters before it.
+        g: [n, k] gradient, with coupled decay.
         size: sum of the absolute values that g is added up from.
         state: state(which, name) is a tensor of the optimizer's state.
         decay: the decoupled one.
     """
-    options, u = reading.options[number], rounding.unit_roundoff(reading.dtypes[number])
+    u = rounding.unit_roundoff(dtype)
     beta1, beta2 = options["betas"]
     m, v = (state(reading.state_before, name) for name in ("exp_avg", "exp_avg_sq"))
     m, v = (np.zeros_like(g) if x is None else x for x in (m, v))
     m_after, v_after = (state(reading.state_after, name) for name in ("exp_avg", "exp_avg_sq"))
     if m_after is None or v_after is None:
-        return 0.0, bool(g.any()), np.zeros_like(p), np.zeros_like(p)
+        return np.zeros(len(g)), g.astype(bool).any(1), np.zeros_like(p), np.zeros_like(p)
     m_rule, v_rule = updates.moments(g, m, v, beta1, beta2)
     # lerp rounds g - m, its product and the sum; the square doubles what g itself errs by.
     allowed = (6 * u * (np.abs(m) + (1 - beta1) * size), 8 * u * (v_rule + (1 - beta2) * np.abs(g) * size))
     pairs = zip((m_after, v_after), (m_rule, v_rule), allowed)
-    missed = any(bool(np.any(np.abs(came - due) > most)) for came, due, most in pairs)
+    missed = np.array([(np.abs(came - due) > most).any(1) for came, due, most in pairs]).any(0)
     took = (m_after - beta1 * m) / (1 - beta1)
     top = state(reading.state_after, "max_exp_avg_sq")
-    rule = {"step": int(reading.steps[number]), "lr": options["lr"], "beta1": beta1, "beta2": beta2}
+    rule = {"step": count, "lr": options["lr"], "beta1": beta1, "beta2": beta2}
     second = v_after if top is None else top
     change = updates.adam_change(p, m_after, second, **rule, eps=options["eps"], decay=decay)
     direction = np.abs(change + options["lr"] * decay * p)
     return ratio(took, g), missed, change, direction + np.abs(options["lr"] * decay * p)
 
 
-def sgd(reading: Reading, number: int, g: Floats, size: Floats, state: Any) -> tuple[float, bool, Floats, Floats]:
+def sgd(
+    reading: Reading, options: dict[str, Any], dtype: str, g: Floats, size: Floats, state: Any
+) -> tuple[Floats, Any, Floats, Floats]:
     """As adam."""
-    options, u = reading.options[number], rounding.unit_roundoff(reading.dtypes[number])
+    u, n = rounding.unit_roundoff(dtype), len(g)
     momentum, lr = options.get("momentum", 0), options["lr"]
     if not momentum:
         change = updates.sgd_change(g, None, lr, 0, False)
-        return 1.0, False, change, lr * size
+        return np.ones(n), np.zeros(n, dtype=bool), change, lr * size
     b, b_after = state(reading.state_before, "momentum_buffer"), state(reading.state_after, "momentum_buffer")
     if b_after is None:
-        return 0.0, bool(g.any()), np.zeros_like(g), np.zeros_like(g)
+        return np.zeros(n), g.astype(bool).any(1), np.zeros_like(g), np.zeros_like(g)
     rule = updates.buffer(g, b, momentum, options.get("dampening", 0))
     kept = np.zeros_like(g) if b is None else momentum * b
-    missed = bool(np.any(np.abs(b_after - rule) > 6 * u * (np.abs(kept) + size)))
+    missed = (np.abs(b_after - rule) > 6 * u * (np.abs(kept) + size)).any(1)
     share = 1 if b is None else 1 - options.get("dampening", 0)
     change = updates.sgd_change(g, b_after, lr, momentum, bool(options.get("nesterov")))
-    took = ratio((b_after - kept) / share, g) if share else float("nan")
+    took = ratio((b_after - kept) / share, g) if share else np.full(n, np.nan)
     return took, missed, change, lr * (size + np.abs(kept) + np.abs(b_after))
 
 
-def ratio(a: Floats, b: Floats) -> float:
-    """Least-squares factor between two arrays; nan where the second is zero."""
-    square = float(np.sum(b * b))
-    return float(np.sum(a * b)) / square if square else float("nan")
+def ratio(a: Floats, b: Floats) -> Floats:
+    """[n] least-squares factor between two arrays [n, k]; nan where the second is zero."""
+    square = np.sum(b * b, 1)
+    return np.divide(np.sum(a * b, 1), square, out=np.full(len(b), np.nan), where=square != 0)
