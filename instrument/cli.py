@@ -2,7 +2,6 @@
 
 import gc
 import json
-import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,7 @@ from rich.table import Table
 from .atlas.command import atlas
 from .history.command import history
 from .history.written import export, legacy_ga
+from .quiet import quiet
 from .run.command import run
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -99,13 +99,6 @@ def wide_console() -> Console:
     """Standard output, wide enough for the table where it goes to a file or a pipe."""
     out = Console()
     return out if out.is_terminal else Console(width=140)
-
-
-def quiet() -> None:
-    """Keep the libraries' own progress bars and warnings out of the report."""
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
 
 
 def summary(outcomes: list) -> Table:

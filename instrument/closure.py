@@ -35,6 +35,7 @@ class Closure:
         self.largest = torch.zeros(())
         self._embedding = input_embedding(model)
         self._tied = tied(model, self._embedding)
+        self._model = model
         self._hook: Any = None
         frozen = all(p.dim() > 1 or not p.requires_grad for p in model.parameters())
         self._linear = LastLinear(model, self._add) if frozen else None
@@ -137,14 +138,23 @@ class Closure:
         else:
             why.append(f"last norm: {self.norm.why or 'no gradient came to its weight'}")
         found += self._matrices(names, factor)
+        if self._shared():
+            why.append("head: its matrix is also another module's, whose share of the gradient is not seen")
         self._parts, self._head, self._rows, self._held = {}, [], [], None
         return found, tuple(why)
 
+    def _shared(self) -> bool:
+        """Whether a module other than the known embedding holds the head's matrix too."""
+        if self.head is None or self.head.weight.grad is None:
+            return False
+        holders = (m for m in self._model.modules() if m._parameters.get("weight") is self.head.weight)
+        return any(m is not self.head and m is not self._embedding for m in holders)
+
     def _matrices(self, names: dict[int, str], factor: dict[int, float]) -> list[Sum]:
         head, embedding, found = self.head, self._embedding, []
-        tied = head is not None and self._tied and head.weight is embedding.weight
+        tied = head is not None and embedding is not None and head.weight is embedding.weight
         by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
-        if self._head and by and head is not None and head.weight.grad is not None:
+        if self._head and by and head is not None and head.weight.grad is not None and not self._shared():
             measured = (head.weight.grad * head.weight.detach()).sum(dtype=torch.float64) / by
             shares = [*self._head, *(Share(s.value.sum(), s.size.sum(), s.value.numel()) for _, s in self._rows * tied)]
             value, size = (
@@ -153,7 +163,7 @@ class Closure:
             made = against(measured[None], value[None], size[None], sum(s.terms for s in shares) + head.out_features)
             found.append(Sum("tied embedding" if tied else "head", names.get(id(head.weight), ""), *made))
         by = 1.0 if embedding is None else factor.get(id(embedding.weight), 1.0)
-        if self._rows and by and not self._tied and embedding.weight.grad is not None:
+        if self._rows and by and not (tied or self._tied) and embedding.weight.grad is not None:
             ids, place = torch.cat([ids for ids, _ in self._rows]).unique(return_inverse=True)
             sums = [torch.cat(column) for column in ([s.value for _, s in self._rows], [s.size for _, s in self._rows])]
             value, size = (torch.zeros(ids.shape, dtype=x.dtype, device=x.device).index_add(0, place, x) for x in sums)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..quiet import quiet
+
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]
 
 
@@ -23,6 +25,7 @@ def write(file: Path, only: str | None) -> None:
     """Run checks, and write all that was measured."""
     if not file.resolve().parent.is_dir() or file.is_dir():
         raise typer.BadParameter(f"{file}: name a file in a folder that exists")
+    quiet()
     import torch
 
     from .. import checks
