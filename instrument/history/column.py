@@ -7,6 +7,8 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+from .paths import shortened
+
 
 def main() -> None:
     """`python -m instrument.history.column FILE LIBRARY RELEASE [ONLY]`."""
@@ -58,7 +60,7 @@ def measured(check: Any) -> dict[str, Any]:
     except Exception as error:
         # Whatever an old release raises costs its own cell.
         text = str(error).splitlines()[:1]
-        said, status, deviation = ": ".join([type(error).__name__, *text]), "not run", 0.0
+        said, status, deviation = shortened(": ".join([type(error).__name__, *text])), "not run", 0.0
     off = deviation if deviation == deviation else None
     return {"measured": said, "status": status, "deviation": off, "seconds": time.perf_counter() - start}
 

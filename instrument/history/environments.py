@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TextIO
 
+from .paths import shortened
+
 Pins = dict[str, str]
 LIMIT = 6 * 10**9
 
@@ -135,6 +137,6 @@ def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
     if installed.returncode:
         lines = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
         shutil.rmtree(folder)
-        raise RuntimeError(f"does not install: {lines[0]}")
+        raise RuntimeError(f"does not install: {shortened(lines[0])}")
     (folder / "complete").touch()
     return python

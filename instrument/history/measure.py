@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import environments
 from .environments import Pins
+from .paths import shortened
 from .table import Column
 
 SECONDS = 900
@@ -48,7 +49,7 @@ def run(python: Path, file: Path, library: str, release: str, only: str | None) 
         raise RuntimeError(f"does not run: not done after {SECONDS} s") from late
     if ended.returncode:
         last = (ended.stderr.strip().splitlines() or [f"exit status {ended.returncode}"])[-1]
-        raise RuntimeError(f"does not run: {last}")
+        raise RuntimeError(f"does not run: {shortened(last)}")
     part.rename(file)
 
 
