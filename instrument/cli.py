@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from .atlas.command import atlas
+from .files import refuse_unwritable
 from .history.command import history
 from .history.written import export, legacy_ga
 from .quiet import quiet
@@ -75,10 +76,7 @@ def report(
         chosen = checks.choose(only)
     except LookupError as unknown:
         raise typer.BadParameter(str(unknown.args[0])) from unknown
-    if json_file is not None and json_file.is_dir():
-        raise typer.BadParameter(f"--json {json_file} is a folder: name a file in it")
-    if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise typer.BadParameter(f"--json {json_file}: there is no folder {json_file.parent}; make it first")
+    refuse_unwritable({"--json": json_file})
     outcomes = []
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=errors, transient=True) as progress:

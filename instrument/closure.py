@@ -137,9 +137,10 @@ class Closure:
             self._left = self._held
         else:
             why.append(f"last norm: {self.norm.why or 'no gradient came to its weight'}")
-        found += self._matrices(names, factor)
-        if self._shared():
+        shared = self._shared()
+        if shared:
             why.append("head: its matrix is also another module's, whose share of the gradient is not seen")
+        found += self._matrices(names, factor, shared)
         self._parts, self._head, self._rows, self._held = {}, [], [], None
         return found, tuple(why)
 
@@ -150,11 +151,11 @@ class Closure:
         holders = (m for m in self._model.modules() if m._parameters.get("weight") is self.head.weight)
         return any(m is not self.head and m is not self._embedding for m in holders)
 
-    def _matrices(self, names: dict[int, str], factor: dict[int, float]) -> list[Sum]:
+    def _matrices(self, names: dict[int, str], factor: dict[int, float], shared: bool) -> list[Sum]:
         head, embedding, found = self.head, self._embedding, []
         tied = head is not None and embedding is not None and head.weight is embedding.weight
         by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
-        if self._head and by and head is not None and head.weight.grad is not None and not self._shared():
+        if self._head and by and head is not None and head.weight.grad is not None and not shared:
             measured = (head.weight.grad * head.weight.detach()).sum(dtype=torch.float64) / by
             shares = [*self._head, *(Share(s.value.sum(), s.size.sum(), s.value.numel()) for _, s in self._rows * tied)]
             value, size = (

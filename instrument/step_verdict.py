@@ -1,5 +1,6 @@
 """Compares what an optimizer did with its own rule, and keeps a few numbers of each parameter."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,33 +54,50 @@ def why_unjudged(reading: Reading) -> str:
     return ""
 
 
-def judge(reading: Reading, numbers: Numbers, step: Step) -> None:
-    """Fill in parameters that are alike.
+@dataclass
+class Rows:
+    """Parameters that are alike; 0 beyond a small one's size, where nothing changes by the rule.
 
-    Letters: n parameters, k elements read of each; 0 beyond a parameter's size, where nothing changes by the rule.
+    Letters: n parameters, k elements read of each.
+
+    Attributes:
+        options: of their group.
+        u: unit roundoff of their type.
+        count: number of this step, from 1.
+        before, after: [n, k] of each tensor of the optimizer's state that they have.
     """
-    options, dtype = reading.options[numbers[0]], reading.dtypes[numbers[0]]
+
+    options: dict[str, Any]
+    u: float
+    count: int
+    before: dict[str, Floats]
+    after: dict[str, Floats]
+
+
+def judge(reading: Reading, numbers: Numbers, step: Step) -> None:
+    """Fill in parameters that are alike."""
     beyond = np.isnan(reading.before[numbers])
 
     def read(of: Floats) -> Floats:
         return np.where(beyond, 0.0, of[numbers])
 
-    def state(of: dict[str, Floats], name: str) -> Any:
-        return read(of[name]) if name in of and not np.isnan(of[name][numbers]).all() else None
+    def state(of: dict[str, Floats]) -> dict[str, Floats]:
+        return {name: read(x) for name, x in of.items() if not np.isnan(x[numbers]).all()}
 
-    p, after, gradient = read(reading.before), read(reading.after), read(reading.gradient) / reading.grad_scale
+    options, dtype = reading.options[numbers[0]], reading.dtypes[numbers[0]]
+    count = int(reading.steps[numbers[0]])
+    before, after = state(reading.state_before), state(reading.state_after)
+    rows = Rows(options, rounding.unit_roundoff(dtype), count, before, after)
+    p, gradient = read(reading.before), read(reading.gradient) / reading.grad_scale
     g = -gradient if options.get("maximize") else gradient
     decoupled = reading.kind == "AdamW" or bool(options.get("decoupled_weight_decay"))
     decay = options.get("weight_decay", 0)
     size = np.abs(g)
     if not decoupled:
         g, size = updates.decayed(g, p, decay), size + np.abs(decay * p)
-    if reading.kind != "SGD":
-        count = int(reading.steps[numbers[0]])
-        taken, missed, change, terms = adam(reading, options, dtype, count, p, g, size, state, decay * decoupled)
-    else:
-        taken, missed, change, terms = sgd(reading, options, dtype, g, size, state)
-    measured = after - p
+    rule = sgd(rows, g, size) if reading.kind == "SGD" else adam(rows, p, g, size, decay * decoupled)
+    taken, missed, change, terms = rule
+    measured = read(reading.after) - p
     allowed = updates.change_error(p, change, terms, dtype)
     off = (np.abs(measured - change) > allowed).any(1)
     square = np.sum(change**2, 1)
@@ -90,63 +108,45 @@ def judge(reading: Reading, numbers: Numbers, step: Step) -> None:
     step.hidden[numbers] = (square != 0) & (allowed >= np.abs(change)).all(1)
 
 
-def adam(
-    reading: Reading,
-    options: dict[str, Any],
-    dtype: str,
-    count: int,
-    p: Floats,
-    g: Floats,
-    size: Floats,
-    state: Any,
-    decay: float,
-) -> tuple[Floats, Any, Floats, Floats]:
+def adam(rows: Rows, p: Floats, g: Floats, size: Floats, decay: float) -> tuple[Floats, Any, Floats, Floats]:
     """[n] share of the gradient that the moments took in, whether one is off; [n, k] the change by the rule, its terms.
 
     Args:
-        reading: of the step.
-        options: of the parameters' group.
-        dtype: of the parameters.
-        count: number of the step, from 1.
-        p: [n, k] parameters before it.
+        rows: the parameters.
+        p: [n, k] they before the step.
         g: [n, k] gradient, with coupled decay.
-        size: sum of the absolute values that g is added up from.
-        state: state(which, name) is a tensor of the optimizer's state.
+        size: [n, k] sum of the absolute values that g is added up from.
         decay: the decoupled one.
     """
-    u = rounding.unit_roundoff(dtype)
+    options, u = rows.options, rows.u
     beta1, beta2 = options["betas"]
-    m, v = (state(reading.state_before, name) for name in ("exp_avg", "exp_avg_sq"))
-    m, v = (np.zeros_like(g) if x is None else x for x in (m, v))
-    m_after, v_after = (state(reading.state_after, name) for name in ("exp_avg", "exp_avg_sq"))
-    if m_after is None or v_after is None:
+    if not {"exp_avg", "exp_avg_sq"} <= set(rows.after):
         return np.zeros(len(g)), g.astype(bool).any(1), np.zeros_like(p), np.zeros_like(p)
+    m, v = (rows.before.get(name, np.zeros_like(g)) for name in ("exp_avg", "exp_avg_sq"))
+    m_after, v_after = rows.after["exp_avg"], rows.after["exp_avg_sq"]
     m_rule, v_rule = updates.moments(g, m, v, beta1, beta2)
     # lerp rounds g - m, its product and the sum; the square doubles what g itself errs by.
     allowed = (6 * u * (np.abs(m) + (1 - beta1) * size), 8 * u * (v_rule + (1 - beta2) * np.abs(g) * size))
     pairs = zip((m_after, v_after), (m_rule, v_rule), allowed)
     missed = np.array([(np.abs(came - due) > most).any(1) for came, due, most in pairs]).any(0)
     took = (m_after - beta1 * m) / (1 - beta1)
-    top = state(reading.state_after, "max_exp_avg_sq")
-    rule = {"step": count, "lr": options["lr"], "beta1": beta1, "beta2": beta2}
-    second = v_after if top is None else top
+    second = rows.after.get("max_exp_avg_sq", v_after)
+    rule = {"step": rows.count, "lr": options["lr"], "beta1": beta1, "beta2": beta2}
     change = updates.adam_change(p, m_after, second, **rule, eps=options["eps"], decay=decay)
     direction = np.abs(change + options["lr"] * decay * p)
     return ratio(took, g), missed, change, direction + np.abs(options["lr"] * decay * p)
 
 
-def sgd(
-    reading: Reading, options: dict[str, Any], dtype: str, g: Floats, size: Floats, state: Any
-) -> tuple[Floats, Any, Floats, Floats]:
+def sgd(rows: Rows, g: Floats, size: Floats) -> tuple[Floats, Any, Floats, Floats]:
     """As adam."""
-    u, n = rounding.unit_roundoff(dtype), len(g)
+    options, u, n = rows.options, rows.u, len(g)
     momentum, lr = options.get("momentum", 0), options["lr"]
     if not momentum:
         change = updates.sgd_change(g, None, lr, 0, False)
         return np.ones(n), np.zeros(n, dtype=bool), change, lr * size
-    b, b_after = state(reading.state_before, "momentum_buffer"), state(reading.state_after, "momentum_buffer")
-    if b_after is None:
+    if "momentum_buffer" not in rows.after:
         return np.zeros(n), g.astype(bool).any(1), np.zeros_like(g), np.zeros_like(g)
+    b, b_after = rows.before.get("momentum_buffer"), rows.after["momentum_buffer"]
     rule = updates.buffer(g, b, momentum, options.get("dampening", 0))
     kept = np.zeros_like(g) if b is None else momentum * b
     missed = (np.abs(b_after - rule) > 6 * u * (np.abs(kept) + size)).any(1)

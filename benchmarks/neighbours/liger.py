@@ -1,6 +1,6 @@
 """Liger kernels: the fused linear cross-entropy of a patched Llama, in Triton's interpreter, four micro-batches a step.
 
-pip install liger-kernel==0.8.5 triton
+pip install --no-deps liger-kernel==0.8.5 triton
 TRITON_INTERPRET=1 python benchmarks/neighbours/liger.py
 """
 

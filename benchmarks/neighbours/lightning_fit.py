@@ -1,6 +1,6 @@
 """Lightning: Trainer.fit with accumulate_grad_batches=4; the module returns its own micro-batch's mean.
 
-pip install lightning==2.6.6
+pip install --no-deps lightning==2.6.6 lightning-utilities torchmetrics pytorch-lightning
 python benchmarks/neighbours/lightning_fit.py
 """
 

@@ -1,6 +1,6 @@
 """LitGPT: fit of litgpt.finetune.full with its chunked_cross_entropy, four micro-batches a step, on the probe of xray.
 
-pip install litgpt==0.5.13
+pip install -c FILE litgpt==0.5.13  (FILE: torch==2.13.0; see docs/neighbours.md)
 python benchmarks/neighbours/litgpt_finetune.py
 
 Its tokenizer and its validation are replaced; neither trains.

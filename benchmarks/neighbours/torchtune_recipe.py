@@ -1,6 +1,6 @@
 """torchtune: the train method of full_finetune_single_device, four micro-batches a step, on the probe of xray.
 
-pip install torchtune==0.6.1 torchao==0.15.0
+pip install -c FILE torchtune==0.6.1 torchao==0.15.0  (FILE: torch==2.13.0; see docs/neighbours.md)
 python benchmarks/neighbours/torchtune_recipe.py
 
 The recipe's setup, which loads a checkpoint, is replaced by the attributes that train reads.

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from ..files import refuse_unwritable
 from .cell import DEVIATES, NO_READING, NOT_APPLICABLE, OK, Result
 
 
@@ -34,9 +35,7 @@ def atlas(
     if repro is not None:
         print(reproduction(*repro, head), end="")
         return
-    for option, file in (("--json", json_file), ("--html", html_file)):
-        if file is not None and (file.is_dir() or not file.resolve().parent.is_dir()):
-            raise typer.BadParameter(f"{option} {file}: name a file in a folder that is there")
+    refuse_unwritable({"--json": json_file, "--html": html_file})
     names, done = chosen(architectures, head), earlier(json_file, resume, head)
     results, started = [r for r in done if r.name in names], time.monotonic()
     measure([n for n in names if n not in {r.name for r in results}], results, done, head, json_file, workers, errors)

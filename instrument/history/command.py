@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..files import refuse_unwritable
 from . import environments
 from .measure import measure
 from .page import page
@@ -28,6 +29,7 @@ def history(
     clean: Annotated[bool, typer.Option("--clean", help="Remove environments and results, and stop.")] = False,
 ) -> None:
     """Run the checks inside environments that hold other releases. Exit status 1 when none of them runs."""
+    refuse_unwritable({"--json": json_file, "--html": html_file})
     cache = cache.resolve()
     try:
         with environments.locked(cache):

@@ -135,7 +135,8 @@ def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
     options = ["--disable-pip-version-check", "--only-binary", ":all:", "-c", str(constraints)]
     installed = subprocess.run([*command, *options, *wanted], capture_output=True, text=True, check=False)
     if installed.returncode:
-        lines = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
+        said = installed.stderr.strip().splitlines() or [f"pip ended with status {installed.returncode}"]
+        lines = [line for line in said if line.startswith("ERROR")] or said[-1:]
         shutil.rmtree(folder)
         raise RuntimeError(f"does not install: {shortened(lines[0])}")
     (folder / "complete").touch()

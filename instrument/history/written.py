@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..files import refuse_unwritable
 from ..quiet import quiet
 
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]
@@ -23,8 +24,7 @@ def export(file: Target) -> None:
 
 def write(file: Path, only: str | None) -> None:
     """Run checks, and write all that was measured."""
-    if not file.resolve().parent.is_dir() or file.is_dir():
-        raise typer.BadParameter(f"{file}: name a file in a folder that exists")
+    refuse_unwritable({"FILE": file})
     quiet()
     import torch
 

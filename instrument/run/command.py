@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ..files import refuse_unwritable
 from .find import Finder, Recorder
 from .late import WhenImported
 from .ranks import Meeting
@@ -40,9 +41,7 @@ def run(
     """
     kinds = ["any"] if fail_on is None else fail_on
     refuse_unknown(kinds)
-    for option, file in (("--json", json_file), ("--html", html_file)):
-        if file is not None and (file.is_dir() or not file.resolve().parent.is_dir()):
-            raise typer.BadParameter(f"{option} {file}: name a file in a folder that is there")
+    refuse_unwritable({"--json": json_file, "--html": html_file})
     if not as_module and not Path(words[0]).exists():
         raise typer.BadParameter(f"there is no file {words[0]}: name a script, or a module behind -m")
     # A script may go to another folder.

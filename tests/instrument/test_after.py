@@ -244,18 +244,6 @@ def test_a_module_that_no_token_reached_is_a_remark():
     assert "2 trainable parameters are of modules that no token reached: extra.weight, extra.bias" in verdict.remarks
 
 
-@pytest.mark.parametrize("hidden", ["get_input_embeddings", "get_output_embeddings"])
-def test_a_head_that_is_tied_by_assignment_is_no_fault(hidden):
-    model = models.llama()
-    model.lm_head.weight = model.model.embed_tokens.weight
-    setattr(model, hidden, lambda: None)
-    (verdict,) = window(model, sgd(model), read_point="model", head="lm_head").verdicts
-
-    assert () == verdict.faults
-    unseen = any("head: its matrix is also another module's" in remark for remark in verdict.remarks)
-    assert unseen == (hidden == "get_input_embeddings")
-
-
 def test_a_classifier_is_watched_with_its_optimizer():
     model = models.row_classifier(num_labels=3)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)

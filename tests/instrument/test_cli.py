@@ -75,7 +75,7 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path):
     result = run("report", "--json", str(tmp_path / "nowhere" / "report.json"))
 
     assert result.exit_code == 2
-    assert "there is no folder" in re.sub(r"[\s│]+", " ", result.output)
+    assert "name a file in a folder that is there" in re.sub(r"[\s│]+", " ", result.output)
 
 
 def test_the_version_is_that_of_the_distribution():

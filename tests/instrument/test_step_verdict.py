@@ -1,0 +1,60 @@
+"""Each parameter is held against the rule by its own options, its own step and its own state, whatever stands beside it."""
+
+import numpy as np
+import pytest
+import torch
+
+from instrument import step_reading
+from instrument.step_verdict import compared
+
+OPTIMIZERS = {
+    "AdamW": lambda groups: torch.optim.AdamW(groups, lr=1e-2, weight_decay=0.1),
+    "Adam": lambda groups: torch.optim.Adam(groups, lr=1e-2, weight_decay=0.1, amsgrad=True, maximize=True),
+    "SGD": lambda groups: torch.optim.SGD(groups, lr=1e-2),
+    "momentum": lambda groups: torch.optim.SGD(groups, lr=1e-2, momentum=0.9, dampening=0.5, weight_decay=0.1),
+}
+
+
+def steps(kind, count=3, spoilt=None):
+    """Readings of steps; "late" has a gradient from the second one on. A spoilt parameter moves twice as far."""
+    made = torch.Generator().manual_seed(0)
+    shapes = {"small": (3,), "large": (40, 7), "late": (5, 5), "other rate": (3, 4)}
+    held = {name: torch.randn(shape, generator=made, requires_grad=True) for name, shape in shapes.items()}
+    first = [p for name, p in held.items() if name != "other rate"]
+    optimizer = OPTIMIZERS[kind]([{"params": first}, {"params": [held["other rate"]], "lr": 0.3}])
+    found = []
+    for number in range(count):
+        for name, p in held.items():
+            p.grad = None if name == "late" and number == 0 else torch.randn(p.shape, generator=made)
+        reading = step_reading.begin(optimizer, held, [optimizer])
+        before = {name: p.detach().clone() for name, p in held.items()}
+        optimizer.step()
+        if spoilt is not None:
+            with torch.no_grad():
+                held[spoilt].add_(held[spoilt] - before[spoilt])
+        step_reading.end(reading, optimizer, held)
+        found.append(compared(reading))
+    return list(held), found
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_a_right_step_is_right_at_every_parameter(kind):
+    names, found = steps(kind)
+
+    for number, step in enumerate(found):
+        judged = np.array([name != "late" or number > 0 for name in names])
+        np.testing.assert_array_equal(0, step.off)
+        assert not step.hidden.any()
+        np.testing.assert_allclose(1, step.consumed[judged], rtol=1e-5)
+        # p up to 3 and changes of about 1e-2 by their norm: 3 u |p| / |change| is 5e-5.
+        np.testing.assert_allclose(1, step.moved[judged], rtol=5e-5)
+        assert np.isnan(step.moved[~judged]).all()
+
+
+@pytest.mark.parametrize("spoilt", ["small", "large", "other rate"])
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_a_change_twice_as_large_is_told_of_its_own_parameter_alone(kind, spoilt):
+    names, (step, *_) = steps(kind, spoilt=spoilt)
+
+    assert [spoilt] == [name for name, off in zip(names, step.off) if off]
+    assert abs(step.moved[names.index(spoilt)] - 2) < 1e-2
