@@ -1,4 +1,4 @@
-"""Each parameter is held against the rule by its own options, its own step and its own state, whatever stands beside it."""
+"""Each parameter is held against the rule by its own options, step and state, whatever stands beside it."""
 
 import numpy as np
 import pytest
