@@ -1,6 +1,5 @@
 """Virtual environments that hold one release each, and share this environment's torch and what it needs."""
 
-import fcntl
 import hashlib
 import json
 import re
@@ -11,7 +10,8 @@ import tomllib
 import venv
 from importlib import metadata
 from pathlib import Path
-from typing import TextIO
+
+from filelock import FileLock
 
 from .paths import shortened
 
@@ -48,12 +48,10 @@ def chosen(library: str, versions: str | None) -> dict[str, Pins]:
     return {release: beside for release, beside in known.items() if release in found}
 
 
-def locked(cache: Path) -> TextIO:
-    """A file that one process at a time holds until it is closed: with locked(cache): ..."""
+def locked(cache: Path) -> FileLock:
+    """What one process at a time holds: with locked(cache): ..."""
     cache.parent.mkdir(parents=True, exist_ok=True)
-    file = (cache.parent / f"{cache.name}.lock").open("w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
+    return FileLock(f"{cache}.lock")
 
 
 def clean(cache: Path) -> int:
