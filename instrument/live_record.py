@@ -93,7 +93,8 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
         target_bt, scored_bt = next_bt, size_bt > 0
         scored_bt[:, -1] = False
     else:
-        scored_bt = forward.labels != -100
+        # -100 as a rule, -1 in some loops: a loss takes no negative target but the one that it ignores.
+        scored_bt = forward.labels >= 0
         target_bt = torch.where(scored_bt, forward.labels, next_bt)
     active_bt = scored_bt | (size_bt > 0)
     active_n = active_bt.flatten().nonzero()[:, 0]

@@ -125,7 +125,8 @@ def read_fused(forward: Forward, log_p: Tensor, gradient: Tensor) -> dict[str, A
     scored_bt = torch.ones_like(ids_bt, dtype=torch.bool)
     scored_bt[:, -1] = False
     if forward.labels is not None:
-        scored_bt = forward.labels != -100
+        # -100 as a rule, -1 in some loops: a loss takes no negative target but the one that it ignores.
+        scored_bt = forward.labels >= 0
     mask_bt = torch.ones_like(scored_bt) if forward.attention_mask is None else forward.attention_mask > 0
     weight_bt = torch.where(scored_bt, -gradient, 0.0)
     nothing_bt, blank_bt = torch.zeros_like(weight_bt), torch.full_like(weight_bt, math.nan)

@@ -225,3 +225,30 @@ def test_the_next_token_under_another_name_is_no_other_token():
         model(input_ids=ids, labels=labels, shift_labels=shifted).loss.backward()
 
     assert report.ok, str(report)
+
+
+class Ignoring(torch.nn.Module):
+    """A model with a loss of its own, which leaves a negative target out."""
+
+    def __init__(self, ignored):
+        super().__init__()
+        self.inner, self.ignored = models.llama(), ignored
+
+    def forward(self, ids, targets):
+        logits = self.inner(input_ids=ids).logits
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=self.ignored)
+
+
+@pytest.mark.parametrize("ignored", [-1, -100])
+def test_a_negative_target_is_no_target_whatever_its_number(ignored):
+    model = Ignoring(ignored)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    ids = torch.tensor([[5, 9, 7, 5, 11], [8, 5, 4, 9, 7]])
+    targets = ids.roll(-1, 1)
+    targets[:, -1], targets[1, 2:] = ignored, ignored
+    with watch(model, read_point="inner.model", head="inner.lm_head") as report:
+        model(ids, targets=targets).backward()
+        optimizer.step()
+
+    assert report.ok
+    assert 6 == report.windows[0].targets()
