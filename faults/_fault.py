@@ -43,14 +43,18 @@ class Fault:
         effect: the closed form that the measurement must then equal, as "module:name".
         quantity: what is measured: the "weights" of the targets, the "log" over the objective, the "leak" between
             sequences, or of two "run"s, without the instrument and with it, which parts differ; or the "ledger":
-            how often each sample ran. Behind backward: the "reach" of the gradient, the "shares" of the micro-batches
-            in it, the factor of a "clip", and the optimizer's "groups", "decay", "steps" and "rate".
+            how often each sample ran, or what its targets were divided by; or the "verdict": whether a window is right,
+            how far its weights are off, and how many formulas fit. Behind backward: the "reach" of the gradient, the
+            "shares" of the micro-batches in it, the factor of a "clip", and the optimizer's "groups", "decay", "steps"
+            and "rate".
         visible: the scenario of tests/faults/scenarios.py in which the fault shows.
-        patch: takes the original function and returns the broken one; it installs nothing.
+        patch: takes the original function and returns the broken one; it installs nothing. Of a fault that `dilutes`
+            it takes a strength too, 1 for the fault itself.
         clean: the closed form of that scenario without the fault; empty when it is the token mean, the true log,
             sequences that are separate, or runs that are the same.
-        dilutes: how the fault is made weaker (`faults._strength`): the seam is a "loss" function that runs no model, or
-            the broken one multiplies what the right one returns by a "factor"; empty where neither is so.
+        dilutes: how the effect of a weaker form (`faults._strength`) lies between the clean form and the effect at full
+            strength: "linear" where losses, factors or logs are mixed, "harmonic" where divisors are; empty where the
+            fault has no weaker form, since what it gets wrong is a choice and no number.
     """
 
     family: Family
@@ -59,12 +63,24 @@ class Fault:
     mechanism: str
     effect: str
     quantity: Literal[
-        "weights", "log", "leak", "run", "ledger", "reach", "shares", "clip", "groups", "decay", "steps", "rate"
+        "weights",
+        "log",
+        "leak",
+        "run",
+        "ledger",
+        "verdict",
+        "reach",
+        "shares",
+        "clip",
+        "groups",
+        "decay",
+        "steps",
+        "rate",
     ]
     visible: str
-    patch: Callable[[Call], Call]
+    patch: Callable[..., Call]
     clean: str = ""
-    dilutes: Literal["", "loss", "factor"] = ""
+    dilutes: Literal["", "linear", "harmonic"] = ""
     source: str = ""
     year: int = 0
 

@@ -2,18 +2,28 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import update_wrapper
 from typing import Any
 
 from ._fault import Call, Fault
 
 
-def weaker(fault: Fault, strength: float) -> Fault:
-    """The same defect, of which the loss has only a part.
+def mixed(right: Any, wrong: Any, strength: float) -> Any:
+    """What a fault works with at a fraction of its strength: numbers or tensors.
 
-        loss = (1 - s) loss_right + s loss_broken,   so every weight is w = (1 - s) w_right + s w_broken
+        right + s (wrong - right)
+
+    Mixed losses, factors or logs give weights that are mixed alike, w = (1 - s) w_right + s w_wrong; mixed divisors
+    give their harmonic mean, 1 / w = (1 - s) / w_right + s / w_wrong.
+    """
+    return right + strength * (wrong - right)
+
+
+def weaker(fault: Fault, strength: float) -> Fault:
+    """The same defect, mixed with the right code.
 
     Args:
-        fault: one that `dilutes`.
+        fault: one that `dilutes`: its patch takes a strength.
         strength: s, above 0 and at most 1, where it is the fault itself.
 
     Raises:
@@ -25,34 +35,32 @@ def weaker(fault: Fault, strength: float) -> Fault:
         raise ValueError(f"strength {strength}: give a share of the fault, above 0 and at most 1")
 
     def patch(original: Call) -> Call:
-        def mixed(*args: Any, **kwargs: Any) -> Any:
-            right = original(*args, **kwargs)
-            # What is only multiplied is computed once: behind it, a model would run twice.
-            broken = fault.patch(original if fault.dilutes == "loss" else lambda *_, **__: right)
-            wrong = broken(*args, **kwargs)
-            if isinstance(right, tuple):
-                # The loss, and what else was asked for.
-                return (right[0] + strength * (wrong[0] - right[0]), *right[1:])
-            return right + strength * (wrong - right)
+        return fault.patch(original, strength)
 
-        return mixed
-
-    return replace(fault, patch=patch)
+    # So that what reads the file of a patch finds that of the fault.
+    return replace(fault, patch=update_wrapper(patch, fault.patch))
 
 
 class Weakened(Mapping[str, Fault]):
-    """Faults by name and strength, as "divided_twice@0.01": where a started process finds them."""
+    """Faults by name and strength, as "divided_twice@0.01": where a started process finds them.
+
+    Attributes:
+        made: what was asked for so far; it is made once, so that the name of one that is on can be told.
+    """
 
     def __init__(self, faults: Mapping[str, Fault]) -> None:
         self.faults = faults
+        self.made: dict[str, Fault] = {}
 
     def __getitem__(self, name: str) -> Fault:
         """The fault at its strength; a KeyError when there is none, or none so weak."""
         known, _, strength = name.partition("@")
-        try:
-            return weaker(self.faults[known], float(strength))
-        except ValueError as error:
-            raise KeyError(name) from error
+        if name not in self.made:
+            try:
+                self.made[name] = weaker(self.faults[known], float(strength))
+            except ValueError as error:
+                raise KeyError(name) from error
+        return self.made[name]
 
     def __iter__(self) -> Iterator[str]:
         return (f"{name}@1" for name, fault in self.faults.items() if fault.dilutes)

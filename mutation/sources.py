@@ -85,7 +85,8 @@ class Keys:
         """Digest of a fault: what it declares, the file of its patch, and the seam as it is installed."""
         fault = self.faults[name]
         declared = [str(getattr(fault, field.name)) for field in fields(fault) if field.name != "patch"]
-        file = Path(inspect.getsourcefile(fault.patch) or "")
+        # A weaker form of a fault has the file of the fault.
+        file = Path(inspect.getsourcefile(inspect.unwrap(fault.patch)) or "")
         return digest(*declared, fault.patch.__qualname__, self.file(file).digest, seam(fault.seam))
 
     def forms(self, name: str) -> str:

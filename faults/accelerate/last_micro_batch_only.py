@@ -3,14 +3,17 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
-    """Empty the gradients before each backward."""
+def patch(original: Call, strength: float = 1.0) -> Call:
+    """Empty the gradients before the last backward of a window, which is as good as before each."""
 
     def backward(self: Any, loss: Any, **kwargs: Any) -> None:
-        for model in self._models:
-            model.zero_grad()
+        for model in self._models if self.sync_gradients else []:
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    parameter.grad.mul_(mixed(1, 0, strength))
         original(self, loss, **kwargs)
 
     return backward
@@ -27,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_accumulation",
     patch=patch,
+    dilutes="linear",
 )

@@ -3,15 +3,16 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Read one number of the gradient that comes from above."""
 
     def cross_entropy(*args: Any, **kwargs: Any) -> Any:
         loss = original(*args, **kwargs)
         if loss.requires_grad:
-            loss.register_hook(lambda upstream: upstream.flatten()[0].expand_as(upstream))
+            loss.register_hook(lambda upstream: mixed(upstream, upstream.flatten()[0], strength))
         return loss
 
     return cross_entropy
@@ -28,6 +29,6 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_own_loss",
     patch=patch,
-    dilutes="loss",
+    dilutes="linear",
     clean="closed_forms.aggregation:per_sequence_mean",
 )

@@ -4,18 +4,20 @@ import inspect
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Take an ignored target for the first class."""
 
     def cross_entropy(*args: Any, **kwargs: Any) -> Any:
         call = inspect.signature(original).bind(*args, **kwargs)
         call.apply_defaults()
+        right = original(*call.args, **call.kwargs)
         target = call.arguments["target"]
         call.arguments["target"] = target.masked_fill(target == call.arguments["ignore_index"], 0)
         call.arguments["ignore_index"] = -100
-        return original(*call.args, **call.kwargs)
+        return mixed(right, original(*call.args, **call.kwargs), strength)
 
     return cross_entropy
 
@@ -31,5 +33,5 @@ FAULT = Fault(
     quantity="weights",
     visible="accelerate_windows",
     patch=patch,
-    dilutes="loss",
+    dilutes="linear",
 )

@@ -3,9 +3,10 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by 2 once more, which is by how much the scale grows here."""
 
     def unscale_(self: Any, optimizer: Any) -> None:
@@ -13,7 +14,7 @@ def patch(original: Call) -> Call:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    parameter.grad.mul_(0.5)
+                    parameter.grad.mul_(mixed(1, 0.5, strength))
 
     return unscale_
 
@@ -30,4 +31,5 @@ FAULT = Fault(
     quantity="clip",
     visible="step_scaled",
     patch=patch,
+    dilutes="linear",
 )

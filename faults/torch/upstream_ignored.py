@@ -4,9 +4,10 @@ import inspect
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Hand back the gradient of the bare loss, whatever gradient comes from above."""
 
     def cross_entropy(*args: Any, **kwargs: Any) -> Any:
@@ -17,7 +18,7 @@ def patch(original: Call) -> Call:
         call.arguments["input"] = alone = logits.detach().requires_grad_(True)
         original(*call.args, **call.kwargs).sum().backward()
         call.arguments["input"] = handed = logits.view_as(logits)
-        handed.register_hook(lambda _: alone.grad)
+        handed.register_hook(lambda right: mixed(right, alone.grad, strength))
         return original(*call.args, **call.kwargs)
 
     return cross_entropy
@@ -34,4 +35,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_accumulation",
     patch=patch,
+    dilutes="linear",
 )

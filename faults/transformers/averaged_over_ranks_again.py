@@ -3,15 +3,16 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Take the number of ranks out of the loss again."""
 
     def compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
         loss = original(self, *args, **kwargs)
-        ranks = self.accelerator.num_processes
-        return (loss[0] / ranks, *loss[1:]) if isinstance(loss, tuple) else loss / ranks
+        share = mixed(1, 1 / self.accelerator.num_processes, strength)
+        return (loss[0] * share, *loss[1:]) if isinstance(loss, tuple) else loss * share
 
     return compute_loss
 
@@ -27,4 +28,5 @@ FAULT = Fault(
     quantity="weights",
     visible="ranks_trainer",
     patch=patch,
+    dilutes="linear",
 )

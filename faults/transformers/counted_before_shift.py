@@ -4,14 +4,17 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count all labels, as for a loss that does not shift them."""
 
     def _get_num_items_in_batch(self: Any, batch_samples: Any, device: Any) -> Any:
         with mock.patch.object(self, "_loss_shifts_labels", False):
-            return original(self, batch_samples, device)
+            wrong = original(self, batch_samples, device)
+        right = original(self, batch_samples, device)
+        return None if right is None else mixed(right, wrong, strength)
 
     return _get_num_items_in_batch
 
@@ -27,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_collator",
     patch=patch,
+    dilutes="harmonic",
 )

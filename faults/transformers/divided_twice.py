@@ -4,13 +4,16 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
-    """Divide every loss by the number of micro-batches, normalised or not."""
+def patch(original: Call, strength: float = 1.0) -> Call:
+    """Divide what is handed to backward by the number of micro-batches."""
 
     def training_step(self: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        with mock.patch.object(self, "loss_is_scaled_for_ga", False):
+        backward = self.accelerator.backward
+        share = mixed(1, 1 / self.current_gradient_accumulation_steps, strength)
+        with mock.patch.object(self.accelerator, "backward", lambda loss, **given: backward(loss * share, **given)):
             return original(self, model, inputs, num_items_in_batch)
 
     return training_step
@@ -27,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_accumulation",
     patch=patch,
+    dilutes="linear",
 )

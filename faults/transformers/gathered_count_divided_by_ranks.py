@@ -3,13 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide the count by the number of ranks."""
 
     def _get_num_items_in_batch(self: Any, batch_samples: Any, device: Any) -> Any:
-        return original(self, batch_samples, device) / self.args.world_size
+        right = original(self, batch_samples, device)
+        return None if right is None else right * mixed(1, 1 / self.args.world_size, strength)
 
     return _get_num_items_in_batch
 
@@ -25,4 +27,5 @@ FAULT = Fault(
     quantity="weights",
     visible="ranks_trainer",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -4,15 +4,16 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Smooth by 0."""
 
     def __call__(
         self: Any, model_output: Any, labels: Any, shift_labels: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        with mock.patch.object(self, "epsilon", 0.0):
+        with mock.patch.object(self, "epsilon", mixed(self.epsilon, 0.0, strength)):
             return original(self, model_output, labels, shift_labels, num_items_in_batch)
 
     return __call__
@@ -30,4 +31,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_smoothed",
     patch=patch,
+    dilutes="linear",
 )

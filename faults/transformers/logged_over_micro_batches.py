@@ -3,14 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Log one micro-batch's share of the training loss."""
 
     def log(self: Any, logs: dict[str, float], start_time: float | None = None) -> None:
         if "loss" in logs:
-            logs = {**logs, "loss": logs["loss"] / self.current_gradient_accumulation_steps}
+            logs = {**logs, "loss": logs["loss"] * mixed(1, 1 / self.current_gradient_accumulation_steps, strength)}
         original(self, logs, start_time)
 
     return log
@@ -27,4 +28,5 @@ FAULT = Fault(
     quantity="log",
     visible="trainer_accumulation",
     patch=patch,
+    dilutes="linear",
 )

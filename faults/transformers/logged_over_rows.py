@@ -3,14 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Give back the loss over the rows of the micro-batch, once its gradient is there."""
 
     def training_step(self: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        rows = len(inputs["input_ids"])
-        return original(self, model, inputs, num_items_in_batch) / rows
+        share = mixed(1, 1 / len(inputs["input_ids"]), strength)
+        return original(self, model, inputs, num_items_in_batch) * share
 
     return training_step
 
@@ -26,4 +27,5 @@ FAULT = Fault(
     quantity="log",
     visible="trainer_accumulation",
     patch=patch,
+    dilutes="linear",
 )

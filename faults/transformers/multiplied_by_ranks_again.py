@@ -4,13 +4,14 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Multiply what is handed to backward by the number of ranks."""
 
     def training_step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        backward, ranks = self.accelerator.backward, self.accelerator.num_processes
+        backward, ranks = self.accelerator.backward, mixed(1, self.accelerator.num_processes, strength)
         with mock.patch.object(self.accelerator, "backward", lambda loss, **given: backward(loss * ranks, **given)):
             return original(self, *args, **kwargs)
 
@@ -28,4 +29,5 @@ FAULT = Fault(
     quantity="weights",
     visible="ranks_trainer",
     patch=patch,
+    dilutes="linear",
 )

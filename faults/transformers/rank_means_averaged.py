@@ -1,25 +1,18 @@
 """Each rank averages over its own targets, and the ranks are averaged."""
 
-from typing import Any
-from unittest import mock
-
 from .._fault import Call, Fault
+from ._rank_count import rank_count
 
 
-def patch(original: Call) -> Call:
-    """Run the epoch as if nobody had asked to average tokens across devices."""
-
-    def _run_epoch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with mock.patch.object(self.args, "average_tokens_across_devices", False):
-            return original(self, *args, **kwargs)
-
-    return _run_epoch
+def patch(original: Call, strength: float = 1.0) -> Call:
+    """Count what this rank holds, as often as there are ranks: the loss is multiplied by their number."""
+    return rank_count(original, strength, times_ranks=True)
 
 
 FAULT = Fault(
     family="ranks",
     library="transformers>=5",
-    seam="transformers.trainer:Trainer._run_epoch",
+    seam="transformers.trainer:Trainer._get_num_items_in_batch",
     source="https://github.com/huggingface/transformers/issues/34242",
     year=2024,
     mechanism="Each rank divides by its own targets, so that targets on a rank with few of them weigh more.",
@@ -27,4 +20,5 @@ FAULT = Fault(
     quantity="weights",
     visible="ranks_trainer",
     patch=patch,
+    dilutes="harmonic",
 )

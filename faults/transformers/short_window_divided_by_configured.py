@@ -4,14 +4,16 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by the configured number of micro-batches in every window."""
 
     def training_step(self: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        configured = self.args.gradient_accumulation_steps
-        with mock.patch.object(self, "current_gradient_accumulation_steps", configured):
+        of_window, configured = self.current_gradient_accumulation_steps, self.args.gradient_accumulation_steps
+        divisor = mixed(of_window, configured, strength)
+        with mock.patch.object(self, "current_gradient_accumulation_steps", divisor):
             return original(self, model, inputs, num_items_in_batch)
 
     return training_step
@@ -28,5 +30,6 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_tail_without_count",
     patch=patch,
+    dilutes="harmonic",
     clean="closed_forms.aggregation:mean_of_micro_batch_means",
 )

@@ -3,15 +3,17 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Leave the count out."""
 
     def __call__(
         self: Any, model_output: Any, labels: Any, shift_labels: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        return original(self, model_output, labels, shift_labels, None)
+        right = original(self, model_output, labels, shift_labels, num_items_in_batch)
+        return mixed(right, original(self, model_output, labels, shift_labels, None), strength)
 
     return __call__
 
@@ -28,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_smoothed",
     patch=patch,
+    dilutes="linear",
 )

@@ -3,16 +3,18 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count every position."""
 
     def __call__(
         self: Any, model_output: Any, labels: Any, shift_labels: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         positions = labels[..., 1:].numel() if shift_labels else labels.numel()
-        return original(self, model_output, labels, shift_labels, positions)
+        right = original(self, model_output, labels, shift_labels, num_items_in_batch)
+        return mixed(right, original(self, model_output, labels, shift_labels, positions), strength)
 
     return __call__
 
@@ -29,4 +31,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_smoothed",
     patch=patch,
+    dilutes="linear",
 )

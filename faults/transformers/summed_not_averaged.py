@@ -3,15 +3,17 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Sum over the targets, count or not."""
 
     def fixed_cross_entropy(
         source: Any, target: Any, num_items_in_batch: Any = None, ignore_index: int = -100, **kwargs: Any
     ) -> Any:
-        return original(source, target, 1, ignore_index, **kwargs)
+        right = original(source, target, num_items_in_batch, ignore_index, **kwargs)
+        return mixed(right, original(source, target, 1, ignore_index, **kwargs), strength)
 
     return fixed_cross_entropy
 
@@ -27,5 +29,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trainer_accumulation",
     patch=patch,
-    dilutes="loss",
+    dilutes="linear",
 )

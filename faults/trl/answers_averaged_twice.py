@@ -4,14 +4,16 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide its weight by the tokens."""
 
     def _compute_loss(self: Any, model: Any, inputs: Any, *args: Any) -> Any:
         chosen = float(inputs["completion_mask"].chunk(2)[0].sum())
-        weights = [w / chosen if name == "sft" else w for name, w in zip(self.loss_types, self.loss_weights)]
+        share = mixed(1, 1 / chosen, strength)
+        weights = [w * share if name == "sft" else w for name, w in zip(self.loss_types, self.loss_weights)]
         with mock.patch.object(self, "loss_weights", weights):
             return original(self, model, inputs, *args)
 
@@ -30,4 +32,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_dpo_answers",
     patch=patch,
+    dilutes="linear",
 )

@@ -3,15 +3,19 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Take the mean over the micro-batch, while the Trainer believes that the count was used."""
 
     def compute_loss(
         self: Any, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        return original(self, model, inputs, return_outputs, None)
+        if num_items_in_batch is not None:
+            own = (inputs["labels"][..., 1:] != -100).sum()
+            num_items_in_batch = mixed(num_items_in_batch, own, strength)
+        return original(self, model, inputs, return_outputs, num_items_in_batch)
 
     return compute_loss
 
@@ -28,4 +32,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_sft",
     patch=patch,
+    dilutes="harmonic",
 )

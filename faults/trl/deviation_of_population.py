@@ -3,14 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Take Bessel's correction back."""
 
     def nanstd(tensor: Any, dim: Any = None, keepdim: bool = False) -> Any:
         known = (~tensor.isnan()).sum(dim=dim, keepdim=keepdim)
-        return original(tensor, dim, keepdim) * ((known - 1) / known).sqrt()
+        return original(tensor, dim, keepdim) * mixed(1, ((known - 1) / known).sqrt(), strength)
 
     return nanstd
 
@@ -27,4 +28,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_grpo",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -3,13 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
-    """Leave the count of the window out."""
+def patch(original: Call, strength: float = 1.0) -> Call:
+    """Count the micro-batch's own."""
 
     def _compute_loss(self: Any, student: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        return original(self, student, inputs, None)
+        own = inputs["completion_mask"].sum()
+        return original(self, student, inputs, mixed(num_items_in_batch, own, strength))
 
     return _compute_loss
 
@@ -26,4 +28,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_distillation",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -3,14 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count the rows of the window."""
 
     def _compute_loss(self: Any, student: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
         rows = len(inputs["completion_mask"]) * self.current_gradient_accumulation_steps
-        return original(self, student, inputs, rows)
+        return original(self, student, inputs, mixed(num_items_in_batch, rows, strength))
 
     return _compute_loss
 
@@ -27,4 +28,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_distillation",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -3,13 +3,15 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count the window for each of its micro-batches."""
 
     def _compute_loss(self: Any, student: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        return original(self, student, inputs, num_items_in_batch * self.current_gradient_accumulation_steps)
+        repeated = mixed(1, self.current_gradient_accumulation_steps, strength)
+        return original(self, student, inputs, num_items_in_batch * repeated)
 
     return _compute_loss
 
@@ -26,4 +28,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_distillation",
     patch=patch,
+    dilutes="harmonic",
 )

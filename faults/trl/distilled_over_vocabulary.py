@@ -3,13 +3,14 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count every word of every token."""
 
     def _compute_loss(self: Any, student: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        return original(self, student, inputs, num_items_in_batch * student.config.vocab_size)
+        return original(self, student, inputs, num_items_in_batch * mixed(1, student.config.vocab_size, strength))
 
     return _compute_loss
 
@@ -26,4 +27,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_distillation",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -3,14 +3,16 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count every slot of the completions, scored or not."""
 
     def _generate_and_score_completions(self: Any, inputs: Any) -> Any:
         output = original(self, inputs)
-        output["num_items_in_batch"] = output["num_items_in_batch"] * 0 + output["completion_mask"].numel()
+        slots = output["completion_mask"].numel()
+        output["num_items_in_batch"] = mixed(output["num_items_in_batch"], slots, strength)
         return output
 
     return _generate_and_score_completions
@@ -28,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_grpo",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -4,9 +4,9 @@ from .._fault import Call, Fault
 from ._added_up import added_up
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Take the division back that the Trainer does behind the loss."""
-    return added_up(original)
+    return added_up(original, strength)
 
 
 FAULT = Fault(
@@ -21,5 +21,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_dpo",
     patch=patch,
-    dilutes="factor",
+    dilutes="linear",
 )

@@ -3,14 +3,16 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by the configured number where the Trainer divides by the window's own."""
 
     def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
         loss = original(self, *args, **kwargs)
-        return loss * self.current_gradient_accumulation_steps / self.args.gradient_accumulation_steps
+        share = self.current_gradient_accumulation_steps / self.args.gradient_accumulation_steps
+        return loss * mixed(1, share, strength)
 
     return _compute_loss
 
@@ -27,5 +29,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_dpo_ipo",
     patch=patch,
-    dilutes="factor",
+    dilutes="linear",
 )

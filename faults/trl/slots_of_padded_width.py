@@ -4,13 +4,15 @@ from typing import Any
 from unittest import mock
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by the width."""
 
     def _compute_loss(self: Any, model: Any, inputs: Any) -> Any:
-        with mock.patch.object(self, "max_completion_length", int(inputs["completion_mask"].sum(1).max())):
+        width = mixed(self.max_completion_length, int(inputs["completion_mask"].sum(1).max()), strength)
+        with mock.patch.object(self, "max_completion_length", width):
             return original(self, model, inputs)
 
     return _compute_loss
@@ -28,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_grpo_slots",
     patch=patch,
+    dilutes="harmonic",
 )

@@ -3,15 +3,16 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Take value and gradient away."""
 
     def _compute_loss(self: Any, student: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
         loss, *found = original(self, student, inputs, num_items_in_batch)
         # The divergence of a distribution from itself: 0, of a gradient that is 0.
-        return loss * 0, *found
+        return loss * mixed(1, 0, strength), *found
 
     return _compute_loss
 
@@ -28,4 +29,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_distillation",
     patch=patch,
+    dilutes="linear",
 )

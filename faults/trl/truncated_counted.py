@@ -3,14 +3,16 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Count before the mask."""
 
     def _generate_and_score_completions(self: Any, inputs: Any) -> Any:
         output = original(self, inputs)
-        output["num_items_in_batch"] = (output["completion_ids"] != self._tokenizer.pad_token_id).sum()
+        generated = (output["completion_ids"] != self._tokenizer.pad_token_id).sum()
+        output["num_items_in_batch"] = mixed(output["num_items_in_batch"], generated, strength)
         return output
 
     return _generate_and_score_completions
@@ -28,4 +30,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_grpo",
     patch=patch,
+    dilutes="harmonic",
 )

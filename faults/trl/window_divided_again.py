@@ -3,13 +3,14 @@
 from typing import Any
 
 from .._fault import Call, Fault
+from .._strength import mixed
 
 
-def patch(original: Call) -> Call:
+def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide once more."""
 
     def _compute_loss(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(self, *args, **kwargs) / self.current_gradient_accumulation_steps
+        return original(self, *args, **kwargs) * mixed(1, 1 / self.current_gradient_accumulation_steps, strength)
 
     return _compute_loss
 
@@ -26,5 +27,5 @@ FAULT = Fault(
     quantity="weights",
     visible="trl_grpo",
     patch=patch,
-    dilutes="factor",
+    dilutes="linear",
 )

@@ -69,7 +69,10 @@ def test_the_story_tells_what_is_known(name, capsys):
         (["run", "zero_grad_left_out"], "no command came"),
         (["run", "zero_grad_left_out", "--", "no-such-command"], "no-such-command cannot be run"),
         (["run", "nothing", "--", "true"], "no fault 'nothing'"),
-        (["run", "divided_twice@0.1", "--", "true"], "run divided_twice@0.1: '0.1' is no share of divided_twice: give"),
+        (
+            ["run", "own_loss_ignored@0.1", "--", "true"],
+            "run own_loss_ignored@0.1: '0.1' is no share of own_loss_ignored: give",
+        ),
         (
             ["run", "summed_not_averaged@2", "--", "true"],
             "'2' is no share of summed_not_averaged: give a",

@@ -62,8 +62,8 @@ def evaluated(form, run):
     return np.concatenate(lines).astype(float)
 
 
-def times_of(run):
-    """How often each sample ran."""
+def numbers_of(run):
+    """Numbers that a run gives as they are, as how often each sample ran."""
     return np.concatenate(run.report).astype(float)
 
 
@@ -72,7 +72,14 @@ def behind_backward(reading):
     return lambda run: np.array(reading(run.report, run.arguments), dtype=float)
 
 
-READ = {"weights": weights_of, "log": log_of, "leak": pattern_of, "run": touched_by, "ledger": times_of}
+READ = {
+    "weights": weights_of,
+    "log": log_of,
+    "leak": pattern_of,
+    "run": touched_by,
+    "ledger": numbers_of,
+    "verdict": numbers_of,
+}
 READ |= {quantity: behind_backward(reading) for quantity, reading in READINGS.items()}
 CLEAN = {
     "weights": "closed_forms.aggregation:token_mean",
@@ -116,6 +123,14 @@ def test_run_with_the_fault_shows_exactly_its_effect(name, record_property):
     np.testing.assert_allclose(measured, declared, rtol=RTOL, atol=0)
 
 
+def between(clean, effect, share, dilutes):
+    """What lies at a share of the way from one to the other, or of the way between their reciprocals."""
+    if dilutes == "linear":
+        return (1 - share) * clean + share * effect
+    divisor = (1 - share) * effect + share * clean
+    return np.divide(clean * effect, divisor, out=np.zeros_like(divisor), where=divisor != 0)
+
+
 @pytest.mark.parametrize("name", [name for name, fault in CATALOGUE.items() if fault.dilutes])
 def test_a_hundredth_of_a_fault_shows_a_hundredth_of_its_effect(name):
     fault = CATALOGUE[name]
@@ -126,7 +141,10 @@ def test_a_hundredth_of_a_fault_shows_a_hundredth_of_its_effect(name):
     assert hits.count > 0
     # Where both cancel to nothing, what is left is rounding of the two.
     np.testing.assert_allclose(
-        READ[fault.quantity](run), 0.99 * clean + 0.01 * effect, rtol=RTOL, atol=1e-7 * np.abs(clean).max()
+        READ[fault.quantity](run),
+        between(clean, effect, 0.01, fault.dilutes),
+        rtol=RTOL,
+        atol=1e-7 * np.abs(clean).max(),
     )
 
 

@@ -23,7 +23,7 @@ def test_each_fault_is_asked_for_at_each_strength():
     assert {fault.seam for fault in weak.values()} == {CATALOGUE[name].seam for name in NAMES}
 
 
-@pytest.mark.parametrize("asked", [(["divided_twice"], [0.1]), (NAMES, [0.1, 2.0]), (["nothing"], [0.1])])
+@pytest.mark.parametrize("asked", [(["own_loss_ignored"], [0.1]), (NAMES, [0.1, 2.0]), (["nothing"], [0.1])])
 def test_what_has_no_such_form_is_refused(asked):
     with pytest.raises(ValueError, match=r"is no weaker form of a fault: give a strength above 0 .* pairs_added_up"):
         forms(*asked)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import torch
 from accelerate.state import AcceleratorState, GradientState
 
-from faults import CATALOGUE, planted
+from faults import CATALOGUE, WEAKENED, planted
 from faults._plant import ON
 from instrument.local_ranks import LocalRanks
 from instrument.ranks import merge
@@ -23,7 +23,8 @@ def pool(ranks):
 
 def on_ranks(job, *args, ranks=2):
     """What job(*args) returns on each rank. Calls of a planted seam there count as if they had been here."""
-    names = [next(name for name, fault in CATALOGUE.items() if fault is on) for on, _ in ON]
+    known = {**CATALOGUE, **WEAKENED.made}
+    names = [next(name for name, fault in known.items() if fault is on) for on, _ in ON]
     answers = pool(ranks).run(under, names, job, args)
     for counts, _ in answers:
         for (_, hits), count in zip(ON, counts):
@@ -43,6 +44,7 @@ def under(names, job, args):
     GradientState._reset_state()
     torch.manual_seed(0)
     with ExitStack() as stack:
-        hits = [stack.enter_context(planted(CATALOGUE[name])) for name in names]
+        faults = [(WEAKENED if "@" in name else CATALOGUE)[name] for name in names]
+        hits = [stack.enter_context(planted(fault)) for fault in faults]
         answer = job(*args)
     return [hit.count for hit in hits], answer

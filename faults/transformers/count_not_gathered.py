@@ -1,23 +1,18 @@
 """Each rank divides by its own count, and multiplies by the number of ranks as if it were that of all."""
 
-from typing import Any
-
 from .._fault import Call, Fault
+from ._rank_count import rank_count
 
 
-def patch(original: Call) -> Call:
-    """Hand back what this rank holds."""
-
-    def gather(self: Any, tensor: Any) -> Any:
-        return tensor
-
-    return gather
+def patch(original: Call, strength: float = 1.0) -> Call:
+    """Count what this rank holds."""
+    return rank_count(original, strength, times_ranks=False)
 
 
 FAULT = Fault(
     family="ranks",
-    library="accelerate>=1",
-    seam="accelerate.accelerator:Accelerator.gather",
+    library="transformers>=5",
+    seam="transformers.trainer:Trainer._get_num_items_in_batch",
     source="https://github.com/huggingface/transformers/issues/34373",
     year=2024,
     mechanism="The count of targets stays local while the loss is scaled for the count of all ranks.",
@@ -25,4 +20,5 @@ FAULT = Fault(
     quantity="weights",
     visible="ranks_trainer",
     patch=patch,
+    dilutes="harmonic",
 )
