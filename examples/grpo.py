@@ -1,14 +1,20 @@
-"""Reinforcement learning with TRL: GRPO, with a reward for saying "cat".
+"""Reinforcement learning with TRL: GRPO, with a reward for saying "cat"; or GMPO, its relative of the geometric mean.
 
-weighbridge run examples/grpo.py
+weighbridge run examples/grpo.py [--gmpo]
 """
 
+import os
+import sys
 from typing import Any
+
+# TRL warns that all of trl.experimental may change.
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 from datasets import Dataset
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 from trl import GRPOConfig, GRPOTrainer
+from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
 
 WORDS = "the cat sat on mat a dog ran after up tree is tall and old who what where".split()
 PROMPTS = ["what sat on the mat", "who ran", "where is the cat", "is the tree tall"] * 4
@@ -48,10 +54,11 @@ def main() -> None:
             eos_token_id=3,
         )
     )
-    trainer = GRPOTrainer(
+    trainers = (GMPOTrainer, GMPOConfig) if "--gmpo" in sys.argv else (GRPOTrainer, GRPOConfig)
+    trainer = trainers[0](
         model=model,
         reward_funcs=says_cat,
-        args=GRPOConfig(
+        args=trainers[1](
             output_dir="out",
             max_steps=4,
             per_device_train_batch_size=4,

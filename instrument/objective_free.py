@@ -73,12 +73,16 @@ def of_orpo(driven: Driven, prompts: Sequence[int], beta: float) -> list[list[Ex
 
 def of_odds(batch: Scored, prompts: Sequence[int], beta: float, k: int, vocabulary: int) -> Expected:
     """One micro-batch of K."""
-    pairs = len(batch.numbers) // 2
     starts = np.array([prompts[number // 2] - 1 for number in batch.numbers])
     own = batch.mask & (np.arange(batch.mask.shape[1]) >= starts[:, None])
-    lengths = own.sum(1)
+    return of_models(odds_form(batch.mask, own, beta, k), batch, vocabulary)
+
+
+def odds_form(mask: Bools, own: Bools, beta: float, k: int) -> Form:
+    """The closed form of ``of_odds``; mask: tokens that the answers' own loss scores, own: those of the completions."""
+    pairs, lengths = len(mask) // 2, own.sum(1)
     answers = np.zeros(own.shape)
-    answers[:pairs] = dpo.sft(batch.mask[:pairs])
+    answers[:pairs] = dpo.sft(mask[:pairs])
 
     def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
         mean = (values["policy"] * own).sum(1) / lengths
@@ -86,4 +90,4 @@ def of_odds(batch: Scored, prompts: Sequence[int], beta: float, k: int, vocabula
         weight = own * (w / lengths)[:, None]
         return (weight + answers) / k, (np.abs(weight) + answers) / k
 
-    return of_models(form, batch, vocabulary)
+    return form

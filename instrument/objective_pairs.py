@@ -131,26 +131,33 @@ def of_answers(
     v: int,
 ) -> Expected:
     """One micro-batch of K."""
-    loss_type, beta, gain, loss = options
-    marks = [desirable[number] for number in batch.numbers]
-
-    def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
-        u = ((values["policy"] - values["reference"]) * batch.mask).sum(1)
-        if loss_type == "kto":
-            mixed = ((values["mixed"] - values["mixed reference"]) * other.mask).sum(1)
-            w = unpaired.kto(u, marks, beta, unpaired.kto_baseline(mixed), gain, loss)
-        else:
-            w = unpaired.apo_zero_unpaired(u, marks, beta, gain, loss)
-        weight = batch.mask * w[:, None] / k
-        return weight, np.abs(weight)
-
+    form = form_of_answers(batch.mask, other.mask, [desirable[number] for number in batch.numbers], options, k)
     values = {"policy": batch.policy, "reference": batch.reference}
     errors = {name: log_p_error(batch.largest, table, batch.mask, v) for name, table in values.items()}
-    if loss_type == "kto":
+    if options[0] == "kto":
         more = {"mixed": other.policy, "mixed reference": other.reference}
         errors |= {name: log_p_error(other.largest, table, other.mask, v) for name, table in more.items()}
         values |= more
     return expected(form, values, errors, v, batch.amplification, batch.largest)
+
+
+def form_of_answers(
+    mask: Bools, mixed: Bools, marks: Sequence[bool], options: tuple[str, float, float, float], k: int
+) -> Form:
+    """The closed form of ``of_answers``; mixed: [b, t] as in Mismatched, marks: [b] desirable."""
+    loss_type, beta, gain, loss = options
+
+    def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
+        u = ((values["policy"] - values["reference"]) * mask).sum(1)
+        if loss_type == "kto":
+            apart = ((values["mixed"] - values["mixed reference"]) * mixed).sum(1)
+            w = unpaired.kto(u, marks, beta, unpaired.kto_baseline(apart), gain, loss)
+        else:
+            w = unpaired.apo_zero_unpaired(u, marks, beta, gain, loss)
+        weight = mask * w[:, None] / k
+        return weight, np.abs(weight)
+
+    return form
 
 
 def of_sft(driven: Driven, loss_type: str = "nll", denominators: Sequence[float] | None = None) -> list[list[Expected]]:

@@ -39,11 +39,11 @@ class Attached:
             limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
             recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
         self._recorder.capture.__enter__()
-        self.objective.listen(module)
+        self.objective.hearing.listen(module)
 
     def finish(self) -> None:
         """Take all hooks off; a window that is not whole is thrown away."""
-        self.objective.stop()
+        self.objective.hearing.stop()
         try:
             self._recorder.capture.__exit__(None, None, None)
         except Exception as problem:  # of whatever kind: the run goes on, and the report tells

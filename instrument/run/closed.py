@@ -11,20 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..objective_bounds import Form, log_p_error, with_arithmetic
-from ..objective_pairs import PairOptions, form_of_pairs, form_of_targets
-from ..objective_policy import Options, grpo_form, rloo_form, share_of
+from ..objective_bounds import log_p_error, with_arithmetic
 from ..objective_record import Scored
 from ..readable import tolerance
 from ..record import Record, Row, Window
-from .trained import PAIRS, TARGETS, Heard, Objective
+from .forms import Known, NotTold, at_first, form_of
+from .heard import Heard
+from .trained import Objective
 
 # No logit is recorded: float32 errs by 64 roundings of 1 where the largest is that large.
 LARGEST_LOGIT = 64.0
-
-
-class NotTold(LookupError):
-    """What a closed form needs did not come from the run."""
 
 
 def deviations(record: Record, objective: Objective) -> list[str]:
@@ -37,26 +33,27 @@ def deviations(record: Record, objective: Objective) -> list[str]:
         raise NotTold("the trainers of several ranks hand over their arguments apart")
     total = sum(len(batches(window)) for window in record.windows)
     # Of a window that was cut off, something was heard too.
-    if len(objective.heard) < total:
-        raise NotTold(f"{total} micro-batches came back from {len(objective.heard)} forwards")
-    heard, told = iter(objective.heard), []
-    for window in record.windows:
-        groups = [(rows, next(heard)) for rows in batches(window)]
-        pairs = [(rows, scored(rows, told_of, record.vocabulary), told_of) for rows, told_of in groups]
-        count = int(sum(batch.mask.sum() for _, batch, _ in pairs))
-        told.append(
-            next(
-                filter(
-                    None,
-                    (
-                        miss(record, rows, batch, form_of(objective, batch, heard_of, len(pairs), count), window)
-                        for rows, batch, heard_of in pairs
-                    ),
-                ),
-                "",
-            )
+    if len(objective.hearing.heard) < total:
+        raise NotTold(f"{total} micro-batches came back from {len(objective.hearing.heard)} forwards")
+    heard = iter(objective.hearing.heard)
+    return [of_window(record, window, objective, [next(heard) for _ in batches(window)]) for window in record.windows]
+
+
+def of_window(record: Record, window: Window, objective: Objective, heard: list[Heard]) -> str:
+    """What is wrong with the first micro-batch that is, in words; heard: its forwards."""
+    pairs = [(rows, *scored(rows, one)) for rows, one in zip(batches(window), heard)]
+    count = int(sum(batch.mask.sum() for _, batch, _ in pairs))
+    said = (
+        miss(
+            record,
+            rows,
+            batch,
+            form_of(objective.trainer, objective.family, batch, told, len(pairs), count),
+            window,
         )
-    return told
+        for rows, batch, told in pairs
+    )
+    return next(filter(None, said), "")
 
 
 def batches(window: Window) -> list[list[Row]]:
@@ -67,8 +64,8 @@ def batches(window: Window) -> list[list[Row]]:
     return [groups[m] for m in sorted(groups)]
 
 
-def scored(rows: list[Row], heard: Heard, vocabulary: int) -> Scored:
-    """A micro-batch as the closed forms want it.
+def scored(rows: list[Row], heard: Heard) -> tuple[Scored, Heard]:
+    """A micro-batch as the closed forms want it, and what was told of each token, padding taken off.
 
     Raises:
         NotTold: the rows that came back are not those that went in.
@@ -77,27 +74,40 @@ def scored(rows: list[Row], heard: Heard, vocabulary: int) -> Scored:
     if [at.size for at in kept] != [row.ids.size for row in rows] or len(kept) != len(heard.mask):
         raise NotTold("the rows that came back are not those that went in")
     ahead = [at[1:] - 1 for at in kept]
-    policy = table([np.nan_to_num(-row.loss[: at.size]) for row, at in zip(rows, ahead)])
-    mask = table([row.scored[: at.size] for row, at in zip(rows, ahead)]) > 0
-    if "tool_mask" in heard.told:
-        mask &= aligned(heard, heard.told["tool_mask"], ahead) > 0
-    old, base = (
-        heard.told.get("old_per_token_logps"),
-        heard.told.get("reference", heard.told.get("ref_per_token_logps")),
-    )
-    return Scored(
+    wide = ("tool_mask", "completion", "policy", "old_per_token_logps", "reference", "ref_per_token_logps")
+    told = {
+        name: aligned(heard, values, ahead)
+        if name in wide or (name == "advantages" and values.ndim == 2 and values.shape[1] > 1)
+        else values
+        for name, values in heard.told.items()
+    }
+    mask = told.get("completion", table([row.scored[: at.size] for row, at in zip(rows, ahead)])) > 0
+    if "tool_mask" in told:
+        mask &= told["tool_mask"] > 0
+    policy = told.get("policy", table([np.nan_to_num(-row.loss[: at.size]) for row, at in zip(rows, ahead)]))
+    batch = Scored(
         np.arange(len(rows)),
         mask,
         table([row.weight[: at.size] for row, at in zip(rows, ahead)]),
         np.zeros(mask.shape),
         table([np.nan_to_num(row.amplification[: at.size]) for row, at in zip(rows, ahead)]),
         policy,
-        policy if old is None else aligned(heard, old, ahead),
-        np.zeros(mask.shape) if base is None else aligned(heard, base, ahead),
+        told.get("old_per_token_logps", policy),
+        reference_of(told, mask),
         np.zeros(mask.shape),
         np.full(mask.shape, LARGEST_LOGIT),
         0,
     )
+    return batch, Heard(heard.mask, told)
+
+
+def reference_of(told: dict[str, Any], mask: Any) -> Any:
+    """[b, t] log-probabilities of the reference, or what adds up to them; 0 where nothing is known."""
+    if "reference" in told or "ref_per_token_logps" in told:
+        return told.get("reference", told.get("ref_per_token_logps"))
+    if "ref_chosen_logps" in told:
+        return at_first(mask, np.concatenate([told["ref_chosen_logps"], told["ref_rejected_logps"]]))
+    return at_first(mask, told["ref_logps"]) if "ref_logps" in told else np.zeros(mask.shape)
 
 
 def table(values: list[Any]) -> Any:
@@ -115,64 +125,9 @@ def aligned(heard: Heard, values: np.ndarray, ahead: list[Any]) -> Any:
     return table([row[at] for row, at in zip(wide, ahead)])
 
 
-def form_of(objective: Objective, batch: Scored, heard: Heard, k: int, count: int) -> tuple[Form, dict[str, Any]]:
-    """The closed form of one of K micro-batches with `count` targets in all, and its arguments.
-
-    Raises:
-        NotTold: an argument is missing.
-    """
-    args, values = objective.trainer.args, {"policy": batch.policy, "old": batch.old, "reference": batch.reference}
-    if objective.kind == TARGETS:
-        return form_of_targets(batch, args.loss_type, count), values
-    if objective.kind == PAIRS:
-        if "reference" not in heard.told:
-            raise NotTold("the log-probabilities of the reference were not seen, as where they are computed beforehand")
-        return form_of_pairs(batch, *pair_options(args), k), values
-    if "advantages" not in heard.told or "importance_sampling_ratio" in heard.told:
-        raise NotTold("the trainer handed no advantages to its loss, or ratios of another sampler")
-    a = heard.told["advantages"].reshape(len(batch.numbers), -1)
-    values["advantage"] = a if a.shape[1] == 1 else aligned(heard, a, [np.arange(batch.mask.shape[1])] * len(a))
-    return form_of_policy(args, batch, float(heard.told.get("num_items_in_batch", np.array(0.0))), k), values
-
-
-def pair_options(args: Any) -> tuple[dict[str, float], PairOptions]:
-    """Losses with their weights, and options, of a DPOConfig."""
-    weights = args.loss_weights or [1.0] * len(args.loss_type)
-    options = PairOptions(
-        args.beta,
-        args.label_smoothing,
-        args.discopop_tau,
-        1.0 if args.ld_alpha is None else args.ld_alpha,
-        args.f_divergence_type,
-        args.f_alpha_divergence_coef,
-    )
-    return dict(zip(args.loss_type, weights)), options
-
-
-def form_of_policy(args: Any, batch: Scored, generated: float, k: int) -> Form:
-    """The closed form of a GRPOConfig or RLOOConfig; `generated`: completion tokens of the whole generation."""
-    high = args.epsilon if args.epsilon_high is None else args.epsilon_high
-    if not hasattr(args, "loss_type"):
-        return rloo_form(batch, share_of(Options(loss_type="luspo"), batch.mask, 0, k), args.epsilon, high)
-    options = Options(
-        args.loss_type,
-        args.importance_sampling_level,
-        args.epsilon,
-        high,
-        np.inf if args.delta is None else args.delta,
-        args.beta,
-        args.use_bias_correction_kl,
-        max_completion_length=args.max_completion_length,
-        steps_per_generation=args.steps_per_generation,
-        rising=(args.vespo_k_pos, args.vespo_lambda_pos),
-        falling=(args.vespo_k_neg, args.vespo_lambda_neg),
-    )
-    return grpo_form(options, batch, share_of(options, batch.mask, int(generated), k))
-
-
-def miss(record: Record, rows: list[Row], batch: Scored, form: tuple[Form, dict[str, Any]], window: Window) -> str:
+def miss(record: Record, rows: list[Row], batch: Scored, known: Known, window: Window) -> str:
     """The token that is farthest from the closed form, in words; empty when none is by more than rounding."""
-    expected, allowed = bounds(record, rows, batch, *form, window)
+    expected, allowed = bounds(record, rows, batch, known, window)
     if batch.mask.any() and np.isnan(allowed[batch.mask]).all():
         raise NotTold("rounding explains a tenth of each weight or more")
     off = np.abs(batch.weight - expected)
@@ -188,24 +143,24 @@ def miss(record: Record, rows: list[Row], batch: Scored, form: tuple[Form, dict[
     )
 
 
-def bounds(
-    record: Record, rows: list[Row], batch: Scored, form: Form, values: dict[str, Any], window: Window
-) -> tuple[Any, Any]:
+def bounds(record: Record, rows: list[Row], batch: Scored, known: Known, window: Window) -> tuple[Any, Any]:
     """[b, t] weights of the closed form, and how far rounding may put the measured ones.
 
     To first order, the closed form's own answer to errors of its arguments: of every log-probability of a row alike,
     and of its sum alone, which is moved at one token by what all of them err together. nan where nothing can be told.
     """
-    expected, addends = form(values)
-    reading = table([tolerance(record, row, window.micro_batches) for row in rows])[:, : expected.shape[1]]
-    allowed = np.where(expected == 0, 0.0, reading * np.abs(expected))
-    for name in ("policy", "old", "reference"):
-        if not np.any(values[name]):
+    expected, addends = known.form(known.values)
+    # Where no gradient came at all nothing was read: the weight is 0, and no rounding is in it.
+    read = [np.where(np.isnan(row.loss), 0.0, tolerance(record, row, window.micro_batches)) for row in rows]
+    allowed = np.where(expected == 0, 0.0, table(read)[:, : expected.shape[1]] * np.abs(expected))
+    for name, mask in known.masks.items():
+        value = known.values[name]
+        if not np.any(value):
             continue
-        e = log_p_error(batch.largest, values[name], batch.mask, record.vocabulary)
+        e = log_p_error(np.full(mask.shape, LARGEST_LOGIT), value, mask, record.vocabulary)
         whole = np.zeros_like(e)
-        whole[np.arange(len(e)), batch.mask.argmax(1)] = e.sum(1)
+        whole[np.arange(len(e)), mask.argmax(1)] = e.sum(1)
         for error in (e, -e, whole, -whole):
-            moved, _ = form({**values, name: values[name] + error})
+            moved, _ = known.form({**known.values, name: value + error})
             allowed = allowed + np.abs(moved - expected)
     return expected, with_arithmetic(allowed, addends)

@@ -6,8 +6,9 @@ from ..codes import code_of
 from ..elsewhere import elsewhere_in_gradient
 from ..record import Record, Window
 from ..report.report import Report
-from .closed import NotTold, deviations
+from .closed import deviations
 from .finding import FAULT, NOTE, WARNING, Finding
+from .forms import NotTold
 from .tokens import Said, sentences
 from .trained import MEAN, OWN, PAIRS, POLICY, TARGETS, UNKNOWN, Objective
 
@@ -34,7 +35,7 @@ def by_token_mean(record: Record, objective: Objective) -> tuple[str, list[tuple
     """Compare with the token mean and name another formula."""
     found: list[tuple[str, str, str, int]] = []
     names: dict[str, None] = {}
-    own = objective.kind == OWN or not objective.labelled
+    own = objective.kind == OWN or not objective.hearing.labelled
     verdicts = Report(record).verdicts
     for number, verdict in enumerate(verdicts):
         if verdict.name:
@@ -57,8 +58,8 @@ def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tupl
     """Compare with the closed form of one of TRL's losses."""
     code = {TARGETS: "supervised-weights", PAIRS: "preference-weights", POLICY: "policy-weights"}[objective.kind]
     name = type(objective.trainer).__name__
-    loss = getattr(objective.trainer.args, "loss_type", "")
-    loss = "+".join(loss) if isinstance(loss, list) else loss
+    loss = named_loss(objective)
+    whose = f"{name}, {loss}" if loss else name
     found = beside(record)
     try:
         told = deviations(record, objective)
@@ -68,11 +69,18 @@ def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tupl
             *found,
             *(("not-judged", NOTE, said, number) for number in range(len(record.windows))),
         ]
-    found += [(code, FAULT, f"{said} ({name}, {loss})", number) for number, said in enumerate(told) if said]
+    found += [(code, FAULT, f"{said} ({whose})", number) for number, said in enumerate(told) if said]
     if objective.kind == POLICY:
         said = "how the trainer's rewards become its advantages is not looked at"
         found += [("not-judged", NOTE, said, number) for number in range(len(record.windows))]
-    return f"every target weighs what {name} documents ({loss})", found
+    return f"every target weighs what {name} documents{f' ({loss})' if loss else ''}", found
+
+
+def named_loss(objective: Objective) -> str:
+    """What the trainer calls its loss; empty where it has one only."""
+    loss = getattr(objective.trainer.args, "loss_type", "")
+    # GMPO takes GRPO's arguments over, and has a loss of its own.
+    return "" if objective.family == "GMPOTrainer" else "+".join(loss) if isinstance(loss, list) else str(loss)
 
 
 def beside(record: Record) -> list[tuple[str, str, str, int]]:

@@ -15,17 +15,9 @@ from faults import CATALOGUE, planted
 from tests.instrument.scripts import EXAMPLES, alone, run
 
 # What these scripts do is theirs, as in a process of their own: libraries warn of their own names.
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("fresh_accelerate")]
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema.json"
-
-
-@pytest.fixture(autouse=True)
-def fresh_state():
-    """accelerate keeps its precision for the life of a process."""
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 @pytest.mark.parametrize(
