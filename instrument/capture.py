@@ -69,7 +69,8 @@ class Capture:
         find: from what the read point returned to the tensor at which the gradient is read.
         describe: describe(arguments, tensor, number, where) notes what a forward was about.
 
-    `after`, when set before it is entered, is told of what it sees too: see after.AfterBackward.
+    `after`, when set before it is entered, is told of what it sees too: see after.AfterBackward. `witness`, when set,
+    makes each call that comes out of a hook: see run.certificate.Witness.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Capture:
         self._problem: Exception | None = None
         self._hooks: list[Any] = []
         self.after: Any = None
+        self.witness: Callable[..., None] | None = None
 
     def __enter__(self) -> "Capture":
         self._hooks = [
@@ -146,8 +148,14 @@ class Capture:
         except Exception as problem:
             self._problem = problem
 
+    def _called(self, act: Callable[..., None], *args: Any) -> None:
+        if self.witness is None or Replay.running:
+            self._guarded(act, *args)
+        else:
+            self._guarded(self.witness, self._guarded, act, *args)
+
     def _note_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._guarded(self._hold_batch, module, args, kwargs)
+        self._called(self._hold_batch, module, args, kwargs)
 
     def _hold_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._batch = named_arguments(module, args, kwargs)
@@ -158,7 +166,7 @@ class Capture:
 
     def _note_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         if torch.is_grad_enabled():
-            self._guarded(self._arm, module, args, kwargs, output)
+            self._called(self._arm, module, args, kwargs, output)
 
     def _arm(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         own = {} if "input_ids" in self._batch else named_arguments(module, args, kwargs)
@@ -187,7 +195,7 @@ class Capture:
             hidden.requires_grad_(True)
         # The hook holds the output without its graph: held with it, the graph would hold itself and never be freed.
         kept = without_graph(output, hidden)
-        hidden.register_hook(lambda gradient: self._guarded(self._arrive, forward, kept, gradient))
+        hidden.register_hook(lambda gradient: self._called(self._arrive, forward, kept, gradient))
 
     def _arrive(self, forward: Forward, output: Any, gradient: Tensor) -> None:
         if not self._backward_open:
@@ -209,7 +217,7 @@ class Capture:
         self._backward_open = False
         self.backwards += 1
         if self.after is not None:
-            self._guarded(self.after.ended)
+            self._called(self.after.ended)
 
     def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if self._open.arrivals and not Replay.running:
@@ -217,7 +225,7 @@ class Capture:
             self._parameters = list(self._model.parameters())
         ours = {id(p) for p in self._parameters}
         if any(id(p) in ours for group in optimizer.param_groups for p in group["params"]):
-            self._guarded(self._step, optimizer, any(callable(argument) for argument in (*args[1:], *kwargs.values())))
+            self._called(self._step, optimizer, any(callable(argument) for argument in (*args[1:], *kwargs.values())))
 
     def _step(self, optimizer: torch.optim.Optimizer, closure: bool) -> None:
         if closure:
@@ -236,7 +244,7 @@ class Capture:
             self._end_window(stepped=True)
 
     def _note_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self._guarded(self.after.stepped, optimizer)
+        self._called(self.after.stepped, optimizer)
 
     def _end_window(self, stepped: bool) -> None:
         if self._backward_open:

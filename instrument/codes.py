@@ -139,7 +139,10 @@ def of_the_run() -> dict[str, Kind]:
         "nothing-trained-in-row": Kind("", "labels", "a row without any target"),
         "preference-weights": Kind("", "loss", "weights that no preference loss of this kind gives"),
         "policy-weights": Kind("", "loss", "weights that are not those of the trainer's own advantages"),
+        "reward-weights": Kind("", "loss", "rewards that do not weigh what the loss of a reward model gives them"),
         "supervised-weights": Kind("", "loss", "weights that the configured loss type does not give"),
+        "leak": Kind("", "loss", "the loss of one document depends on the tokens of another"),
+        "not-causal": Kind("", "loss", "the loss of a target depends on the tokens behind it"),
         "remark": Kind("", "reading", "what belongs to the answer and is no fault"),
         "not-judged": Kind("", "reading", "the run has no closed form here"),
     }

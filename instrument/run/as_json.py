@@ -1,16 +1,19 @@
 """A run as JSON; `docs/schema.json` says what each field means."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..elsewhere import not_the_next
+from ..ledger import Entry, ledger
 from ..record import Row, Window, installed
 from ..report.as_json import finite
 from .outcome import Outcome
-from .tell import decodes
 from .tokens import text_of
+
+if TYPE_CHECKING:
+    from ..leak_record import Leaks
 
 FORMAT, VERSION = "weighbridge-run", 1
 
@@ -45,12 +48,50 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "status": outcome.status,
         "model": outcome.model or None,
         "options": {name: plain(value) for name, value in outcome.options.items()},
+        "changes": {
+            name: {"value": plain(change.value), "default": plain(change.default)}
+            for name, change in outcome.changes.items()
+        },
+        "certificate": None
+        if outcome.certificate is None
+        else {
+            "calls": outcome.certificate.calls,
+            "seconds": outcome.certificate.seconds,
+            "checks": [{"what": check.what, "held": check.held} for check in outcome.certificate.checks],
+        },
+        "leaks": None if outcome.leaks is None else leaks_of(outcome.leaks),
+        "leaks_not_searched": outcome.unsearched or None,
+        "ledger": [{**entry._asdict(), "divisor": finite(entry.divisor)} for entry in runs_of_samples(outcome)],
         "notes": outcome.notes,
         "versions": installed() if record is None else record.versions,
         "read_at": None if record is None else record.where,
         "dtype": None if record is None else record.work_dtype,
         "ranks": 1 if record is None else record.ranks,
+        "ids_are": "tokens" if record is None or record.tokens else "classes",
         "windows": [] if record is None else [window_of(window, outcome) for window in record.windows],
+    }
+
+
+def runs_of_samples(outcome: Outcome) -> list[Entry]:
+    """The ledger; empty where one rank of several has measured its own rows only."""
+    record = outcome.record
+    return [] if record is None or record.rank >= 0 else ledger(record)
+
+
+def leaks_of(leaks: "Leaks") -> dict[str, Any]:
+    """What a search for leaks found; a pair that is not named has a gradient of exactly 0."""
+    return {
+        "sequences": [{"row": span.row, "start": span.start, "stop": span.stop} for span in leaks.sequences],
+        "pairs": [
+            {"target": p.target, "source": p.source, "token": p.position, "gradient": finite(p.gradient)}
+            for p in leaks.pairs
+        ],
+        "ahead": [
+            {"sequence": a.sequence, "target": a.target, "token": a.position, "gradient": finite(a.gradient)}
+            for a in leaks.ahead
+        ],
+        "own": finite(leaks.own),
+        "passes": leaks.passes + leaks.more_passes,
     }
 
 
@@ -70,7 +111,7 @@ def window_of(window: Window, outcome: Outcome) -> dict[str, Any]:
 
 def row_of(row: Row, outcome: Outcome) -> dict[str, Any]:
     """One row; weights are absolute, of the target behind each token."""
-    tokenizer = outcome.tokenizer if decodes(outcome) else None
+    tokenizer = outcome.tokenizer
     return {
         "rank": row.rank,
         "micro_batch": row.micro_batch,

@@ -10,9 +10,13 @@ from ..live_record import LiveRecorder
 from ..locate import locate
 from ..record import Record
 from ..step_verdict import compared
+from .certificate import Witness
+from .defaults import Change, changes
 from .half import HalfRecorder
+from .leaks import LeakSearch
+from .rewards import RewardRecorder
 from .surroundings import Surroundings, surroundings
-from .trained import Objective, objective_of
+from .trained import REWARDS, Objective, objective_of
 
 
 class Attached:
@@ -24,13 +28,26 @@ class Attached:
         cut: forwards of a window that no optimizer step ended were thrown away.
         around: the trainer and the tokenizer.
         objective: what the trainer says that it minimises.
+        changes: what the run sets differently from the defaults.
+        witness: stands around each call of the instrument.
+        leaks: the search for leaks, or None.
     """
 
-    def __init__(self, module: Any, recorder: Any, around: Surroundings, optimizers: list[Any]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        recorder: Any,
+        around: Surroundings,
+        objective: Objective,
+        optimizers: list[Any],
+        leaks: bool = False,
+    ) -> None:
         self._recorder = recorder
+        self.witness = recorder.capture.witness = Witness(module)
+        self.changes: dict[str, Change] = changes(around.trainer, optimizers)
         self.record: Record = recorder.record
         self.around = around
-        self.objective: Objective = objective_of(around, module)
+        self.objective = objective
         self.problem = ""
         self.cut = False
         if isinstance(recorder, LiveRecorder) and place()[1] == 1:
@@ -38,53 +55,61 @@ class Attached:
             # several ranks one holds its own only, while the parameter holds the mean of all.
             limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
             recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
+        self.leaks = LeakSearch(module, self.witness) if leaks else None
         self._recorder.capture.__enter__()
         self.objective.hearing.listen(module)
 
     def finish(self) -> None:
         """Take all hooks off; a window that is not whole is thrown away."""
         self.objective.hearing.stop()
+        if self.leaks is not None:
+            self.leaks.stop()
         try:
             self._recorder.capture.__exit__(None, None, None)
         except Exception as problem:  # of whatever kind: the run goes on, and the report tells
             self.problem = str(problem)
+        self.witness.leave()
         windows = self.record.windows
         if windows and not windows[-1].stepped:
             self.cut = True
             windows.pop()
 
 
-def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any]) -> Attached:
+def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bool = False) -> Attached:
     """Start to record the first model in a module, itself included, that can be read.
 
     Args:
         kwargs: with which the module is about to be called.
         optimizers: that hold its parameters.
+        leaks: search a batch for leaks too.
 
     Raises:
         LookupError: there is none, and why not.
     """
     around = surroundings()
-    half = around.half or half_of(module)
+    half, objective = around.half or half_of(module), objective_of(around)
     reason = ""
     for inner in module.modules():
         if any(p.requires_grad for p in inner.parameters()):
             try:
                 # A model warns of its own outdated names when it is asked for its parts.
                 with warnings.catch_warnings(action="ignore"):
-                    return Attached(
-                        inner, recorder_of(inner, half, kwargs.get("fused_lm_head") is True), around, optimizers
-                    )
+                    recorder = recorder_of(inner, objective.kind, half, kwargs.get("fused_lm_head") is True)
+                    return Attached(inner, recorder, around, objective, optimizers, leaks)
             except (ValueError, LookupError) as refused:
                 reason = reason or str(refused.args[0])
     raise LookupError(reason)
 
 
-def recorder_of(model: Any, half: str, fused: bool) -> LabelRecorder | LiveRecorder | HalfRecorder:
+def recorder_of(
+    model: Any, kind: str, half: str, fused: bool
+) -> LabelRecorder | LiveRecorder | HalfRecorder | RewardRecorder:
     """Where to read: at the logits of a head that scores in place, at the final hidden states, or behind the head.
 
     In half precision the final hidden states do not tell a weight to a tenth; behind the head they do.
     """
+    if kind == REWARDS:
+        return RewardRecorder(model)
     if scores_labels_in_place(model):
         return LabelRecorder(model)
     found = locate(model)

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +34,9 @@ def run(
     tokenizer: Annotated[
         str | None, typer.Option(help="Folder or name of the tokenizer that decodes the rows.")
     ] = None,
+    leaks: Annotated[
+        bool, typer.Option("--leaks", help="Search a batch for documents that read each other: some ten more passes.")
+    ] = False,
     records: Annotated[Path | None, typer.Option(help="Folder in which the ranks of a launcher meet.")] = None,
 ) -> None:
     """Run a training script of yours, and tell what every token weighed in its first optimizer steps.
@@ -47,7 +51,7 @@ def run(
     # A script may go to another folder.
     json_file, html_file, records = (file and file.resolve() for file in (json_file, html_file, records))
     meeting, process = Meeting(records), os.getpid()
-    finder = Finder(windows, stop, attach_late)
+    finder = Finder(windows, stop, partial(attach_late, leaks=leaks))
     try:
         with WhenImported("torch", finder.install):
             ending = run_script(words, as_module)
@@ -67,11 +71,11 @@ def run(
     leave(ending, failed)
 
 
-def attach_late(module: Any, kwargs: dict[str, Any], optimizers: list[Any]) -> Recorder:
+def attach_late(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bool) -> Recorder:
     """Import what records a model when there is one."""
     from .attach import attach
 
-    return attach(module, kwargs, optimizers)
+    return attach(module, kwargs, optimizers, leaks)
 
 
 def report(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .find import Finder
+from .finding import FAULT
 from .outcome import Outcome
 from .ranks import Meeting
 from .script import Ending
@@ -19,6 +20,9 @@ def conclude(
     """Judge the recorded windows; None on a rank that is not the one to tell."""
     attached: Any = finder.recorder
     known: dict[str, Any] = {"script": words, "status": ending.status, "notes": notes(finder, ending)}
+    if attached is not None:
+        known |= beside(attached)
+        known["notes"] += [f"the measurement CHANGED the run: {what}" for what in known["certificate"].broken()]
     reason = why_nothing(finder, ending)
     record = attached.record if attached is not None and attached.record.windows else None
     if meeting.ranks > 1:
@@ -30,14 +34,34 @@ def conclude(
     if attached is None or record is None:
         return Outcome(reason=reason, **known)
     decoder = load_tokenizer(tokenizer) if tokenizer else attached.around.tokenizer
-    known |= {"model": finder.model, "tokenizer": decoder, "options": attached.around.options, "record": record}
+    known |= {
+        "model": finder.model,
+        "tokenizer": reader_of(record, decoder),
+        "options": attached.around.options,
+        "record": record,
+    }
     if reason:
         return Outcome(reason=reason, **known)
     # Imported here: a script that never imports torch need not wait for it.
     from .judge import judge_run
+    from .leaks import findings_of
 
-    right, findings, stages = judge_run(record, attached.objective, decoder)
+    right, findings, stages = judge_run(record, attached.objective, known["tokenizer"])
+    if known["leaks"] is not None:
+        findings = sorted([*findings, *findings_of(known["leaks"])], key=lambda finding: finding.level != FAULT)
     return Outcome(right=right, findings=findings, stages=stages, **known)
+
+
+def beside(attached: Any) -> dict[str, Any]:
+    """What is known of a run beside its weights."""
+    search = attached.leaks
+    return {
+        "certificate": attached.witness.certificate(),
+        "changes": attached.changes,
+        "leaks": None if search is None else search.found,
+        "unsearched": "" if search is None else search.why,
+        "own_labels": search is not None and search.labelled,
+    }
 
 
 def why_nothing(finder: Finder, ending: Ending) -> str:
@@ -99,6 +123,17 @@ def notes(finder: Finder, ending: Ending) -> list[str]:
     elif finder.stopped:
         said.append("the script caught what was raised to stop it, and ran on to its own end")
     return said
+
+
+def reader_of(record: Any, tokenizer: Any) -> Any:
+    """What turns the ids of a record into text; None where the tokenizer is not that of the model."""
+    if not record.tokens:
+        from .tokens import Classes
+
+        return Classes()
+    size = getattr(tokenizer, "vocab_size", None)
+    largest = max((int(row.ids.max(initial=0)) for window in record.windows for row in window.rows), default=0)
+    return tokenizer if size is not None and largest < max(size, record.vocabulary) else None
 
 
 def load_tokenizer(place: str) -> Any:

@@ -1,10 +1,16 @@
 """All that is known of a run when it has ended; everything that is told of it is told from this."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..record import Record
 from .finding import FAULT, Finding
+
+if TYPE_CHECKING:
+    # They import torch, which a script that never did need not wait for.
+    from ..leak_record import Leaks
+    from .certificate import Certificate
+    from .defaults import Change
 
 OK, FAULTY, NOT_JUDGED, NO_VERDICT = "OK", "FAULT", "NOT JUDGED", "NO VERDICT"
 
@@ -25,6 +31,11 @@ class Outcome:
         notes: how the model was chosen, what was left out, how the recording ended.
         stages: a line for each stage of the step, where what follows backward was measured.
         options: arguments of the trainer that bear on the weights.
+        changes: what the run sets differently from the defaults of its trainer and its optimizers.
+        certificate: whether the run is what it would have been; None where nothing was attached to it.
+        leaks: what a search for leaks found; None without one, and `unsearched` says why.
+        unsearched: why there is none; empty where it was not asked for.
+        own_labels: the batch that was searched had no labels, so each token stood for its own.
     """
 
     script: list[str]
@@ -38,6 +49,11 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     stages: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    changes: "dict[str, Change]" = field(default_factory=dict)
+    certificate: "Certificate | None" = None
+    leaks: "Leaks | None" = None
+    unsearched: str = ""
+    own_labels: bool = False
 
     def verdict(self) -> str:
         """One of the four words."""

@@ -1,6 +1,5 @@
-"""A run as one HTML file that loads nothing: the verdict, rows as text shaded by weight, a chart, what was measured."""
+"""A run as one HTML file that loads nothing: the verdict, rows as text shaded by weight, plots, what was measured."""
 
-import io
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import pairwise
@@ -9,11 +8,15 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
+from ..ledger import Entry
 from ..record import Row, Window, installed
-from .as_json import plain
+from . import charts
+from .as_json import plain, runs_of_samples
 from .outcome import Outcome
-from .tell import LINK, decodes, windows_of
+from .tell import LINK, windows_of
 from .tokens import text_of
+
+ENTRIES = 200
 
 
 def page(outcome: Outcome) -> str:
@@ -21,7 +24,9 @@ def page(outcome: Outcome) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files(__package__).joinpath("page.html").read_text())
     windows = [] if outcome.record is None else outcome.record.windows
-    tokenizer = outcome.tokenizer if decodes(outcome) else None
+    tokenizer = outcome.tokenizer
+    entries = runs_of_samples(outcome)
+    drawn = windows if find_spec("matplotlib") is not None else []
     return template.render(
         outcome=outcome,
         verdict=outcome.verdict(),
@@ -29,10 +34,29 @@ def page(outcome: Outcome) -> str:
         findings=[(finding, windows_of(finding.windows)) for finding in outcome.findings],
         link=LINK,
         options={name: plain(value) for name, value in outcome.options.items()},
+        changes={name: (plain(change.value), plain(change.default)) for name, change in outcome.changes.items()},
         versions=installed() if outcome.record is None else outcome.record.versions,
         windows=[(window, strips(window, tokenizer)) for window in windows],
-        chart=chart(windows) if windows else "",
+        chart=charts.by_micro_batch(drawn) if drawn else "",
+        stage_chart=charts.by_stage(shown_window(outcome, drawn)) if drawn else "",
+        maps=[charts.by_place(window) for window in drawn],
+        leak_map=charts.leak_map(outcome.leaks) if outcome.leaks is not None and drawn else "",
+        entries=[(entry, divided(entry)) for entry in entries[:ENTRIES]],
+        left_out=max(len(entries) - ENTRIES, 0),
     )
+
+
+def shown_window(outcome: Outcome, windows: list[Window]) -> Window:
+    """The first window that has a fault, or the first."""
+    faulty = [number for finding in outcome.findings if finding.level == "fault" for number in finding.windows]
+    return windows[min(faulty, default=0)]
+
+
+def divided(entry: Entry) -> str:
+    """What the targets of a sample were divided by, as text."""
+    if not entry.targets:
+        return "no target"
+    return "not one number" if np.isnan(entry.divisor) else f"{entry.divisor:.6g}"
 
 
 def strips(window: Window, tokenizer: Any) -> list[tuple[Row, list[tuple[str, str, str]]]]:
@@ -60,40 +84,3 @@ def strip(row: Row, n: int, tokenizer: Any) -> list[tuple[str, str, str]]:
     looks = looks[: row.ids.size]
     cuts = [0, *(i for i in range(1, len(looks)) if looks[i] != looks[i - 1]), len(looks)]
     return [(text_of(row.ids[a:b], tokenizer), *looks[a]) for a, b in pairwise(cuts)]
-
-
-def chart(windows: list[Window]) -> str:
-    """The weights of all targets, times N, micro-batch by micro-batch, as SVG; empty without matplotlib."""
-    if find_spec("matplotlib") is None:
-        return ""
-    # Not pyplot, whose backend and open figures are those of whoever draws in this process.
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "weighbridge", "font.size": 9}):
-        figure = Figure(figsize=(7, 2.2))
-        axes = figure.subplots(1, len(windows), sharey=True, squeeze=False)
-        for number, (window, axis) in enumerate(zip(windows, axes[0])):
-            groups = sorted({(row.rank, row.micro_batch) for row in window.rows})
-            n = max(window.targets(), 1)
-            for at, group in enumerate(groups):
-                rows = [row for row in window.rows if (row.rank, row.micro_batch) == group]
-                weights = np.concatenate([row.weight[row.scored] for row in rows]) * n
-                weights = weights[np.isfinite(weights)]
-                if weights.size:
-                    low, middle, high = weights.min(), np.median(weights), weights.max()
-                    axis.plot([at, at], [low, high], color="#0072b2", linewidth=3, solid_capstyle="round")
-                    axis.plot([at], [middle], "o", color="#0072b2")
-            axis.axhline(1, color="#555555", linestyle=":", linewidth=1)
-            axis.set_title(f"window {number}", loc="left")
-            axis.set_xlabel("micro-batch" if window.ranks == 1 else "micro-batch, rank by rank")
-            axis.set_xlim(-0.6, max(len(groups) - 0.4, 1.6))
-            axis.spines[["top", "right"]].set_visible(False)
-        axes[0][0].set_ylabel("w*N (right: 1)")
-        # Rounding must not fill the axis.
-        bottom, top = axes[0][0].get_ylim()
-        axes[0][0].set_ylim(min(bottom, 0), max(top, 1.5))
-        figure.tight_layout()
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()[out.getvalue().index("<svg") :]

@@ -36,6 +36,11 @@ def tell(console: Console, outcome: Outcome) -> None:
         for number, window in enumerate(outcome.record.windows[:1]):
             show_rows(console, window, number, outcome)
         show(console, f"  measured: {outcome.model}, {summary(outcome)}")
+    if outcome.leaks is not None:
+        own = "; each token was taken for its own label" if outcome.own_labels else ""
+        show(console, f"  leaks: {outcome.leaks}{own}")
+    elif outcome.unsearched:
+        show(console, f"  leaks: not searched: {outcome.unsearched}")
     for note in outcome.notes:
         show(console, f"  {note}")
 
@@ -76,7 +81,7 @@ def summary(outcome: Outcome) -> str:
 def show_rows(console: Console, window: Window, number: int, outcome: Outcome) -> None:
     """The rows with the lightest and the heaviest token of a window, as text with weights."""
     n = max(window.targets(), 1)
-    tokenizer = outcome.tokenizer if decodes(outcome) else None
+    tokenizer = outcome.tokenizer
     for b in extremes(window.rows):
         row = window.rows[b]
         line = Text(f"  window {number}, row {b}, micro-batch {row.micro_batch}, w*N: ")
@@ -88,12 +93,6 @@ def show_rows(console: Console, window: Window, number: int, outcome: Outcome) -
         if len(parts) > 12:
             line.append(f"and {len(parts) - 12} more runs")
         show(console, line)
-
-
-def decodes(outcome: Outcome) -> bool:
-    """Whether the ids of the record are those of the tokenizer: those of a classifier are classes."""
-    size = getattr(outcome.tokenizer, "vocab_size", None)
-    return size is not None and outcome.record is not None and outcome.record.vocabulary >= size
 
 
 def extremes(rows: list[Row]) -> list[int]:

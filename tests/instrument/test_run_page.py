@@ -1,0 +1,135 @@
+"""What the page of a run and its JSON hold beside the verdict: maps, ledger, changed defaults."""
+
+import dataclasses
+import enum
+import json
+from types import SimpleNamespace
+
+import jsonschema
+import numpy as np
+import pytest
+import torch
+
+from instrument.leak_record import Leaks, Pair
+from instrument.leak_sequences import Span
+from instrument.run import charts
+from instrument.run.certificate import Certificate, Check
+from instrument.run.defaults import Change, changes
+from instrument.run.outcome import Outcome
+from instrument.run.page import page
+from tests.instrument.records import a_record, a_row, a_window
+from tests.instrument.scripts import EXAMPLES, LOOP, run, script
+
+
+def outcome(*windows, **more):
+    return Outcome(["train.py"], 0, right="right", record=a_record(*windows), model="Toy", **more)
+
+
+def test_a_weight_stands_at_the_place_of_its_target():
+    first, second = a_row([0.5, 0, 0.25], scored=[True, False, True]), a_row([-0.125])
+
+    found = charts.places(a_window(first, second))
+
+    # Three targets: w*N is 1.5, 0.75 and -0.375, whose sign the rows show.
+    nothing = np.nan
+    np.testing.assert_allclose(
+        [[nothing, np.log2(1.5), nothing, np.log2(0.75)], [nothing, np.log2(0.375), nothing, nothing]], found
+    )
+
+
+def two_of_three():
+    spans = (Span(0, 0, 4), Span(0, 4, 6), Span(0, 6, 9))
+    return Leaks(spans, (Pair(1, 0, 2, 0.5), Pair(2, 0, 3, 0.05)), (), 5.0, 4, 2, False)
+
+
+def test_a_leak_stands_in_the_row_of_the_loss_and_the_column_of_the_tokens():
+    nothing = np.nan
+
+    np.testing.assert_allclose(
+        [[nothing, nothing, nothing], [-1, nothing, nothing], [-2, nothing, nothing]], charts.shares(two_of_three())
+    )
+
+
+def test_the_page_holds_all_that_is_known():
+    held = Certificate(3, 0.5, (Check("no hook left", True), Check("nothing drawn", False)))
+    more = {"certificate": held, "leaks": two_of_three(), "changes": {"lr": Change(0.25, 0.5)}}
+
+    text = page(outcome(a_window(a_row([0.5, 0.5])), **more))
+
+    assert "LEAK: 2 of 6 ordered pairs of 3 sequences" in text
+    assert "2 pairs are not 0" in text
+    assert '<td class="held">held</td><td>no hook left</td>' in text
+    assert '<td class="broken">BROKEN</td><td>nothing drawn</td>' in text
+    assert '<th scope="row">lr</th><td>0.25</td><td>0.5</td>' in text
+    assert (
+        '<td class="number">3</td><td class="number">2</td><td class="number">2</td><td class="number">2</td>' in text
+    )
+    assert 4 == text.count("<svg")
+
+
+def test_a_run_without_a_verdict_has_a_page_all_the_same():
+    text = page(Outcome(["train.py"], 0, reason="it is frozen"))
+
+    assert "NO VERDICT: it is frozen" in text
+    assert "Nothing was attached to the run." in text
+
+
+def test_a_long_ledger_is_cut_and_it_is_said():
+    text = page(outcome(a_window(*(a_row([0.5]) for _ in range(230)))))
+
+    assert "30 more are in what" in text
+    assert "230 runs of samples" in text
+
+
+def test_the_ledger_of_a_run_tells_each_divisor(tmp_path):
+    run("--json", tmp_path / "run.json", script(LOOP))
+    entries = json.loads((tmp_path / "run.json").read_text())["ledger"]
+
+    # Two micro-batches of two rows, with 3 and 7 targets in each; the mean of means divides by 2 n_m.
+    assert [(12, 20), (12, 20), (28, 20), (28, 20)] == [(round(e["divisor"]), e["due"]) for e in entries[:4]]
+    assert [3, 3, 7, 7] == [e["targets"] for e in entries[:4]]
+
+
+def test_what_is_written_follows_the_schema(tmp_path):
+    run("--leaks", "--json", tmp_path / "run.json", script(LOOP))
+    schema = json.loads((EXAMPLES.parent / "docs" / "schema.json").read_text())
+
+    jsonschema.validate(json.loads((tmp_path / "run.json").read_text()), schema)
+
+
+class Kind(enum.Enum):
+    PLAIN, OTHER = "plain", "other"
+
+
+@dataclasses.dataclass
+class Arguments:
+    output_dir: str = "there"
+    hub_token: str = "secret"
+    kwargs: dict = dataclasses.field(default_factory=dict)
+    kind: Kind | str = "plain"
+    rows: int = 8
+    names: list = dataclasses.field(default_factory=list)
+    flag: bool | None = None
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {}),
+        ({"kind": Kind.PLAIN, "flag": False, "names": None}, {}),
+        ({"kind": Kind.OTHER, "rows": 0}, {"kind": ("other", "plain"), "rows": (0, 8)}),
+        ({"output_dir": "here", "hub_token": "mine", "kwargs": {"token": "mine"}}, {}),
+    ],
+    ids=["defaults", "other words for defaults", "changed", "places and secrets"],
+)
+def test_arguments_that_are_not_at_their_default_are_told(given, expected):
+    assert expected == changes(SimpleNamespace(args=Arguments(**given)), [])
+
+
+def test_settings_of_an_optimizer_are_told_side_by_side_where_its_groups_differ():
+    one, other = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
+    groups = [{"params": [one], "weight_decay": 0.5}, {"params": [other]}]
+
+    found = changes(None, [torch.optim.AdamW(groups, lr=0.25)])
+
+    assert {"AdamW.lr": (0.25, 0.001), "AdamW.weight_decay": ("0.5, 0.01", 0.01)} == found
