@@ -8,6 +8,7 @@ the temperature: with the errors of a log-softmax, u (6 M + V/4 + 3 log V + 6), 
 (2 + 2 M + log V) in sum, and the weight by a times the sum, a the amplification; 240 u more for the arithmetic.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,14 +66,55 @@ def share_of(batch: Taught, beta: float, temperature: float) -> Share:
 
 def of_distilled(windows: list[list[Share]], vocabulary: int) -> list[list[Expected]]:
     """[window][micro-batch] 1 / N at every token of a completion, N those of the window, and 0 at the others."""
-    counts = [sum(int(batch.mask.sum()) for batch in window) for window in windows]
-    return [[of_batch(batch, n, vocabulary) for batch in window] for window, n in zip(windows, counts)]
+    return of_counted(windows, [sum(int(batch.mask.sum()) for batch in window) for window in windows], vocabulary)
 
 
-def of_batch(batch: Share, n: int, vocabulary: int) -> Expected:
-    """One micro-batch."""
+def of_counted(windows: list[list[Share]], counts: Sequence[float], vocabulary: int) -> list[list[Expected]]:
+    """As ``of_distilled``, with a count of tokens for each window in the place of N."""
+    return [[of_batch(batch, 1 / n, vocabulary) for batch in window] for window, n in zip(windows, counts)]
+
+
+def of_batch(batch: Share, share: Floats | float, vocabulary: int) -> Expected:
+    """One micro-batch; share: what the tokens of its completions weigh, of a shape that broadcasts with [b, t]."""
+    weight = np.asarray(batch.mask * share, np.float64)
+    return Expected(weight, relative_error(batch, vocabulary) * weight)
+
+
+def relative_error(batch: Share, vocabulary: int) -> Floats:
+    """[b, t] how far a weight may be off, as a part of it; nan where that is a tenth or more."""
     u, spread = rounding.unit_roundoff("float32"), np.log(vocabulary)
     one = 6 * batch.largest + vocabulary / 4 + 3 * spread + 6
     error = u * (2 * batch.amplification * one * (2 + 2 * batch.largest + spread) + 240)
-    weight = batch.mask / n
-    return Expected(weight, np.where(error > 0.1, np.nan, error) * weight)
+    return np.where(error > 0.1, np.nan, error)
+
+
+def other_divergence(taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int) -> str:
+    """Empty where the gradients are those of the divergence; else the first that is not, and which one fits them all.
+
+    A gradient is of the divergence where what it leaves is no more than rounding: of the weight, as far as that may be
+    off itself.
+    """
+    first = apart(taught, beta, temperature, vocabulary)
+    if not first:
+        return ""
+    own = {beta, 1 - beta}
+    for other in sorted({0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0} | own):
+        for at in sorted({0.5, 1.0, 2.0, temperature, temperature**2}):
+            if not apart(taught, other, at, vocabulary):
+                return f"{first}; it is that with beta = {other:g} at temperature {at:g}"
+    return first
+
+
+def apart(taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int) -> str:
+    """The first token whose gradient is not that of the divergence."""
+    for number, window in enumerate(shares(taught, beta, temperature)):
+        for batch in window:
+            bound = np.abs(batch.weight) * relative_error(batch, vocabulary)
+            bad = np.argwhere(batch.mask & (batch.remainder > bound))
+            if bad.size:
+                b, t = bad[0]
+                return (
+                    f"window {number}, row {batch.numbers[b]}, token {t + 1}: the gradient is not that of the "
+                    f"divergence with beta = {beta:g} at temperature {temperature:g}"
+                )
+    return ""

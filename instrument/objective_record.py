@@ -132,12 +132,14 @@ class ObjectiveRun:
         changes: what the loop set differently from the trainer's defaults.
         documented: the same beside what the documentation says, where the two differ.
         known: how they differ, in words.
+        apart: what the weights do not show to be wrong, in words: a gradient that points elsewhere.
     """
 
     windows: Windows
     changes: dict[str, str]
     documented: Windows | None = None
     known: str = ""
+    apart: str = ""
 
 
 @dataclass(frozen=True)

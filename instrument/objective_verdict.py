@@ -36,6 +36,8 @@ def judge_objective(run: ObjectiveRun | NotRun, logged: list[float]) -> tuple[st
     """ok for the documented weights, known for those that TRL is known to give instead, FAULT for any others."""
     if isinstance(run, NotRun):
         return run.reason, "not run", float("nan")
+    if run.apart:
+        return run.apart, "FAULT", miss(run.windows)[0]
     if run.documented is not None:
         largest, first = miss(run.documented)
         if not first:

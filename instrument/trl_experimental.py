@@ -1,8 +1,7 @@
-"""DistillationTrainer, trl.experimental and TRL's default bfloat16 on the report's rows, beside their closed forms."""
+"""trl.experimental and TRL's default bfloat16 on the report's rows, beside their closed forms."""
 
 from typing import Any
 
-from .objective_distilled import of_distilled, shares
 from .objective_free import FreeOptions, of_cpo, of_orpo
 from .objective_geometric import of_gmpo
 from .objective_online import of_online_dpo
@@ -11,8 +10,9 @@ from .objective_policy import Options, of_grpo
 from .objective_record import ObjectiveRun
 from .tiny import near, tiny_policy
 from .trl_deviations import rescaled
-from .trl_rows import GROUPS, PAIRS, ROWS, VOCABULARY, groups, rewards
-from .trl_runs import Run, beside, compared
+from .trl_rows import PAIRS, ROWS, VOCABULARY, groups, rewards
+from .trl_runs import Run, beside
+from .trl_taught import RUNS as TAUGHT
 
 WINDOW: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2}
 
@@ -98,23 +98,6 @@ def half_relative() -> ObjectiveRun:
     return beside(driven, of_grpo(driven, rewards(), 2, Options(steps_per_generation=2)))
 
 
-def teaching(beta: float, temperature: float) -> Run:
-    """DistillationTrainer."""
-
-    def run() -> ObjectiveRun:
-        from .loops.distillation import run_distillation
-
-        answers = [(prompt, completions[0]) for prompt, completions, _ in GROUPS]
-        options: dict[str, Any] = {"beta": beta, "temperature": temperature, "learning_rate": 0.1}
-        split: dict[str, Any] = {"micro_batch": 1, "gradient_accumulation_steps": 2}
-        teacher = tiny_policy(VOCABULARY, 1)
-        taught, changes = run_distillation(tiny_policy(VOCABULARY), teacher, answers, **options, **split)
-        windows = shares(taught, beta, temperature)
-        return compared(windows, of_distilled(windows, VOCABULARY), changes)
-
-    return run
-
-
 RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("CPO sigmoid", False, without_reference("sigmoid", epsilon=0.25)),
     ("CPO hinge", False, without_reference("hinge")),
@@ -124,9 +107,7 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("ORPO", False, odds),
     ("GMPO", False, geometric(0.0)),
     ("GMPO with KL", False, geometric(0.1)),
-    ("Distillation, beta 0", False, teaching(0.0, 1.0)),
-    ("Distillation, beta 1/2", False, teaching(0.5, 2.0)),
-    ("Distillation, beta 1", False, teaching(1.0, 1.0)),
+    *TAUGHT,
     ("Online DPO, sigmoid", True, online("sigmoid")),
     ("Online DPO, ipo", True, online("ipo")),
     ("bfloat16: SFT nll", False, half_supervised),

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-import torch
 from datasets import Dataset
 
 from ..objective_record import Driven
 from ..probe import PAD
+from .generation import table
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, scripted
 from .reference_free import experimental
@@ -73,11 +73,3 @@ def run_online_dpo(
         driven = drive(built, script, snapshots, reference)
     driven.record.changes.update(CHANGES)
     return driven
-
-
-def table(rows: Sequence[Sequence[int]], left: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """[b, t] ids of rows that are padded on one side, and the mask of their tokens."""
-    width = max(len(row) for row in rows)
-    pads = [[PAD] * (width - len(row)) for row in rows]
-    ids = torch.tensor([[*pad, *row] if left else [*row, *pad] for row, pad in zip(rows, pads)])
-    return ids, (ids != PAD).long()

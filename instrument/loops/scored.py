@@ -7,7 +7,7 @@ parameters that each window really had. Nothing here is taken from the trainer's
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from .data import tokenizer_of_ids
 Parameters = dict[str, torch.Tensor]
 Ids = tuple[int, ...]
 Script = Mapping[Ids, tuple[int, Sequence[bool]]]
+Given = TypeVar("Given")
 
 CHANGES = {
     **TRL_CHANGES,
@@ -141,7 +142,7 @@ def scored(
     )
 
 
-def looked_up(rows: Sequence[NDArray[np.int64]], script: Script) -> list[tuple[int, Sequence[bool]]]:
+def looked_up(rows: Sequence[NDArray[np.int64]], script: Mapping[Ids, Given]) -> list[Given]:
     """What the script says of each row.
 
     Raises:

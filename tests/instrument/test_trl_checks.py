@@ -24,6 +24,9 @@ KNOWN = (
     "GRPO vespo, S = 2 K",
     "Online DPO, sigmoid",
     "Online DPO, ipo",
+    "GKD, generated",
+    "GOLD, written",
+    "GOLD, generated",
 )
 NOT_RUN = ("GRPO ratio of another sampler",)
 # What a fault in the trainer must turn red, one for each way of judging; the others are marked slow.

@@ -1,14 +1,12 @@
-"""R7: every token of DistillationTrainer gets 1 / N of the divergence's own gradient, and nothing else."""
+"""R7: every token of a student gets 1 / N of the divergence's own gradient, and nothing else."""
 
-import itertools
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from instrument.loops.distillation import run_distillation
-from instrument.objective_distilled import of_distilled, shares
+from instrument.loops.gkd import run_gkd, run_gold
+from instrument.objective_distilled import of_counted, of_distilled, other_divergence, shares
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows
 from tests.properties.strategies import VOCABULARY, Ids, few, lengths, seeds
@@ -16,15 +14,30 @@ from tests.properties.strategies import VOCABULARY, Ids, few, lengths, seeds
 splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 2), "gradient_accumulation_steps": st.integers(1, 3)})
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.25, 1.0])
-@few
-@given(windows=st.integers(1, 2), split=splits, temperature=st.sampled_from([1.0, 2.0]), seed=seeds, data=st.data())
-def test_every_token_of_distillation(beta, windows, split, temperature, seed, data):
+@st.composite
+def lessons(draw, end=()):
+    """Answers that fill windows, and how these are split; `end` stands behind each completion."""
+    windows, split = draw(st.integers(1, 2)), draw(splits)
     # What does not fill a generation is dropped.
     rows = windows * split["micro_batch"] * split["gradient_accumulation_steps"]
-    ids = Ids(seed)
-    shapes = data.draw(st.lists(st.tuples(st.integers(1, 2), lengths), min_size=rows, max_size=rows))
-    answers = [(ids.take(prompt), ids.take(completion)) for prompt, completion in shapes]
+    ids = Ids(draw(seeds))
+    shapes = draw(st.lists(st.tuples(st.integers(1, 2), lengths), min_size=rows, max_size=rows))
+    return [(ids.take(prompt), (*ids.take(completion), *end)) for prompt, completion in shapes], split
+
+
+def assert_taught(taught, beta, temperature, counts=None):
+    """Every token gets the divergence's own gradient, divided by its window's tokens or by what is counted instead."""
+    measured = shares(taught, beta, temperature)
+    forms = of_distilled(measured, VOCABULARY) if counts is None else of_counted(measured, counts, VOCABULARY)
+    assert_follows(measured, forms)
+    assert other_divergence(taught, beta, temperature, VOCABULARY) == ""
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.25, 1.0])
+@few
+@given(drawn=lessons(), temperature=st.sampled_from([1.0, 2.0]), seed=seeds)
+def test_every_token_of_distillation(beta, drawn, temperature, seed):
+    answers, split = drawn
 
     taught, _ = run_distillation(
         tiny_policy(VOCABULARY, seed),
@@ -35,9 +48,27 @@ def test_every_token_of_distillation(beta, windows, split, temperature, seed, da
         learning_rate=RATE,
         **split,
     )
-    measured = shares(taught, beta, temperature)
-    forms = of_distilled(measured, VOCABULARY)
-    assert_follows(measured, forms)
-    for batch, form in zip(itertools.chain(*measured), itertools.chain(*forms)):
-        told = batch.mask & ~np.isnan(form.allowed)
-        assert np.all(batch.remainder[told] <= form.allowed[told])
+    assert_taught(taught, beta, temperature)
+
+
+@pytest.mark.parametrize("run", [run_gkd, run_gold])
+@few
+@given(drawn=lessons(end=(2,)), beta=st.sampled_from([0.0, 0.25, 1.0]), generated=st.booleans(), seed=seeds)
+def test_every_token_of_gkd_and_gold(run, drawn, beta, generated, seed):
+    answers, split = drawn
+    # One token more than what is generated, so that the two counts differ.
+    written = [(prompt, (*completion, 2)) for prompt, completion in answers]
+
+    taught, _ = run(
+        tiny_policy(VOCABULARY, seed),
+        tiny_policy(VOCABULARY, seed + 1),
+        answers,
+        written=written if generated else None,
+        beta=beta,
+        learning_rate=RATE,
+        **({} if run is run_gkd else {"temperature": 1.0}),
+        **split,
+    )
+    rows, repeats = written if generated else answers, 1 if run is run_gkd else split["gradient_accumulation_steps"]
+    counts = [repeats * sum(len(rows[n][1]) for batch in window for n in batch.numbers) for window in taught]
+    assert_taught(taught, beta, 1.0, counts)

@@ -1,0 +1,129 @@
+"""Drives a trainer of TRL whose student learns from a teacher, and keeps what its divergence should have compared.
+
+What a student learns from is spread over the vocabulary, so a token has no weight of its own log-probability: the
+gradient at the final hidden state is kept as it is, with the logits of both models once more and apart.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from transformers import PrinterCallback
+
+from ..capture import Replay
+from ..objective_record import Taught
+from .scored import Ids, OldNames, Parameters, Snapshots, looked_up
+
+
+class Lesson(NamedTuple):
+    """A row that may run.
+
+    Attributes:
+        number: which answer it is.
+        start: tokens of its prompt.
+        context: [n] ids that the teacher reads in the place of the prompt, or None where it reads the same row.
+    """
+
+    number: int
+    start: int
+    context: Sequence[int] | None = None
+
+
+Answer = tuple[Sequence[int], Sequence[int]]
+Lessons = Mapping[Ids, Lesson]
+
+
+def lessons(answers: Sequence[Answer], contexts: Sequence[Sequence[int]] | None = None) -> dict[Ids, Lesson]:
+    """What may run, by the ids of its row.
+
+    Args:
+        answers: prompt and completion ids.
+        contexts: [answer] ids that the teacher reads in the place of the prompt.
+
+    Raises:
+        ValueError: an answer without a token, or a prompt twice.
+    """
+    prompts = {tuple(prompt) for prompt, _ in answers}
+    if len(prompts) != len(answers) or not all(len(p) and len(c) for p, c in answers):
+        raise ValueError(f"answers need a prompt and a completion, no prompt twice, got {list(answers)!r}")
+    return {(*p, *c): Lesson(i, len(p), None if contexts is None else contexts[i]) for i, (p, c) in enumerate(answers)}
+
+
+def teach(
+    trainer: Any,
+    teacher: Any,
+    script: Lessons,
+    snapshots: Snapshots,
+    learned: Callable[[int], Parameters] = lambda window: {},
+) -> list[list[Taught]]:
+    """Train, and gather [window][micro-batch].
+
+    Args:
+        trainer: built, not yet run.
+        teacher: the model that its divergence should compare the student with.
+        script: the rows that may run.
+        snapshots: not yet told of a step.
+        learned: parameters that the teacher has in a window, in the place of its own.
+
+    Raises:
+        RuntimeError: the trainer ran a row that the script does not hold.
+    """
+    read: list[tuple[int, Any, torch.Tensor]] = []
+
+    def take(base: Any, args: Any, inputs: dict[str, Any], output: Any) -> None:
+        hidden = output.last_hidden_state
+        if hidden.requires_grad and not Replay.running:
+            hidden.register_hook(lambda gradient: read.append((len(snapshots.windows), inputs, gradient.double())))
+
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(snapshots)
+    handle = trainer.model.base_model.register_forward_hook(take, with_kwargs=True)
+    with OldNames():
+        trainer.train()
+    handle.remove()
+    windows: list[list[Taught]] = [[] for _ in snapshots.windows]
+    for number, inputs, gradient in read:
+        parameters = snapshots.windows[number]
+        windows[number].append(one_batch(trainer.model, teacher, inputs, gradient, script, parameters, learned(number)))
+    return windows
+
+
+def one_batch(
+    model: Any,
+    teacher: Any,
+    inputs: dict[str, Any],
+    gradient: torch.Tensor,
+    script: Lessons,
+    parameters: Parameters,
+    learned: Parameters,
+) -> Taught:
+    """One micro-batch."""
+    seen = inputs["attention_mask"].bool()
+    rows = [ids[mask].numpy() for ids, mask in zip(inputs["input_ids"], seen)]
+    found = looked_up(rows, script)
+    student, taught = [], []
+    for row, lesson in zip(rows, found):
+        student.append(logits_of(model, row, parameters))
+        taught.append(logits_of(teacher, row, learned))
+        if lesson.context is not None:
+            completion = row[lesson.start :]
+            asked = logits_of(teacher, np.array([*lesson.context, *completion]), learned)
+            taught[-1][lesson.start - 1 :] = asked[-completion.size :]
+    head = parameters.get("lm_head.weight", model.lm_head.weight).detach().double().numpy()
+    return Taught(
+        np.array([lesson.number for lesson in found]),
+        [np.arange(row.size - 1) >= lesson.start - 1 for row, lesson in zip(rows, found)],
+        [-of_row[mask][:-1].numpy() for of_row, mask in zip(gradient, seen)],
+        student,
+        taught,
+        head,
+    )
+
+
+def logits_of(model: Any, ids: Any, parameters: Parameters) -> Any:
+    """[n, v] logits of the next token at each place of a row but the last."""
+    arguments = {"input_ids": torch.as_tensor(ids)[None], "use_cache": False}
+    with Replay(), torch.no_grad():
+        logits = torch.func.functional_call(model, parameters, (), arguments).logits
+    return logits[0, :-1].double().numpy()

@@ -1,0 +1,82 @@
+"""The trainers of TRL that learn from a teacher on the report's rows, beside their closed forms."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .objective_distilled import of_counted, of_distilled, other_divergence, shares
+from .objective_record import ObjectiveRun, Taught
+from .tiny import tiny_policy
+from .trl_rows import GROUPS, VOCABULARY
+from .trl_runs import Run, compared
+
+ANSWERS = [(prompt, completions[0]) for prompt, completions, _ in GROUPS]
+# Longer than the answers, so that a count of these cannot be taken for one of those.
+WRITTEN = [(prompt, (*range(40, 44 + i), 2)) for i, (prompt, _) in enumerate(ANSWERS)]
+SPLIT: dict[str, Any] = {"micro_batch": 1, "gradient_accumulation_steps": 2}
+
+
+def teaching(beta: float, temperature: float) -> Run:
+    """DistillationTrainer."""
+
+    def run() -> ObjectiveRun:
+        from .loops.distillation import run_distillation
+
+        options: dict[str, Any] = {"beta": beta, "temperature": temperature, "learning_rate": 0.1}
+        teacher = tiny_policy(VOCABULARY, 1)
+        taught, changes = run_distillation(tiny_policy(VOCABULARY), teacher, ANSWERS, **options, **SPLIT)
+        return documented(taught, changes, beta, temperature)
+
+    return run
+
+
+def documented(taught: list[list[Taught]], changes: dict[str, str], beta: float, temperature: float) -> ObjectiveRun:
+    """A run beside 1 / N."""
+    windows = shares(taught, beta, temperature)
+    run = compared(windows, of_distilled(windows, VOCABULARY), changes)
+    run.apart = other_divergence(taught, beta, temperature, VOCABULARY)
+    return run
+
+
+def counted(run: ObjectiveRun, windows: list[list[Any]], counts: Sequence[float], known: str) -> ObjectiveRun:
+    """The same run beside 1 / count."""
+    other = compared(windows, of_counted(windows, counts, VOCABULARY), run.changes)
+    other.documented, other.known, other.apart = run.windows, known, run.apart
+    return other
+
+
+def generalized(name: str, beta: float, generated: bool) -> Run:
+    """GKDTrainer and GOLDTrainer, by their names."""
+
+    def run() -> ObjectiveRun:
+        from .loops.gkd import run_gkd, run_gold
+
+        drive = {"GKD": run_gkd, "GOLD": run_gold}[name]
+        options: dict[str, Any] = {"beta": beta, "learning_rate": 0.1, "temperature": 1.0}
+        written = WRITTEN if generated else None
+        teacher = tiny_policy(VOCABULARY, 1)
+        taught, changes = drive(tiny_policy(VOCABULARY), teacher, ANSWERS, written=written, **options, **SPLIT)
+        right, windows = documented(taught, changes, beta, 1.0), shares(taught, beta, 1.0)
+        rows = WRITTEN if generated else ANSWERS
+        counts = [sum(len(rows[n][1]) for batch in window for n in batch.numbers) for window in windows]
+        if name == "GKD" and not generated:
+            return right
+        said = "the tokens of the data set's own answers are counted, which are not trained on" * generated
+        if name == "GOLD":
+            counts = [n * len(window) for n, window in zip(counts, windows)]
+            said = "the window's rows are counted again for each of its micro-batches" + f", and {said}" * generated
+        return counted(right, windows, counts, said)
+
+    return run
+
+
+RUNS: tuple[tuple[str, bool, Run], ...] = (
+    ("Distillation, beta 0", False, teaching(0.0, 1.0)),
+    ("Distillation, beta 1/2", False, teaching(0.5, 2.0)),
+    ("Distillation, beta 1", False, teaching(1.0, 1.0)),
+    ("GKD, beta 0", False, generalized("GKD", 0.0, False)),
+    ("GKD, beta 1/4", False, generalized("GKD", 0.25, False)),
+    ("GKD, beta 1", False, generalized("GKD", 1.0, False)),
+    ("GKD, generated", True, generalized("GKD", 0.5, True)),
+    ("GOLD, written", True, generalized("GOLD", 0.25, False)),
+    ("GOLD, generated", True, generalized("GOLD", 1.0, True)),
+)
