@@ -1,4 +1,4 @@
-"""Preference training with TRL, beyond DPO: KTO, CPO, SimPO, ORPO, OnlineDPO.
+"""Preference training with TRL, beyond DPO: KTO, CPO, SimPO, ORPO, OnlineDPO; or a reward model.
 
 weighbridge run examples/preference.py --objective kto
 """
@@ -12,8 +12,14 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 from datasets import Dataset
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
-from trl import KTOConfig, KTOTrainer
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    LlamaForSequenceClassification,
+    PreTrainedTokenizerFast,
+    set_seed,
+)
+from trl import KTOConfig, KTOTrainer, RewardConfig, RewardTrainer
 from trl.experimental.cpo import CPOConfig, CPOTrainer
 from trl.experimental.online_dpo import OnlineDPOConfig, OnlineDPOTrainer
 from trl.experimental.orpo import ORPOConfig, ORPOTrainer
@@ -41,7 +47,7 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def build_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+def build_model(tokenizer: PreTrainedTokenizerFast, kind: Any = LlamaForCausalLM) -> Any:
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=32,
@@ -51,8 +57,9 @@ def build_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
         pad_token_id=0,
         bos_token_id=2,
         eos_token_id=3,
+        num_labels=1,
     )
-    return LlamaForCausalLM(config)
+    return kind(config)
 
 
 def says_cat(completions: list[str], **_: Any) -> list[float]:
@@ -62,7 +69,7 @@ def says_cat(completions: list[str], **_: Any) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--objective", choices=["kto", "cpo", "simpo", "orpo", "online_dpo"], default="kto")
+    parser.add_argument("--objective", choices=["kto", "cpo", "simpo", "orpo", "online_dpo", "reward"], default="kto")
     parser.add_argument("--accumulation", type=int, default=2)
     asked = parser.parse_args()
     set_seed(0)
@@ -93,6 +100,11 @@ def main() -> None:
         model.save_pretrained("policy")
         model.config._name_or_path = "policy"
         trainer = KTOTrainer(args=KTOConfig(**settings), **{**common, "train_dataset": Dataset.from_list(answers)})
+    elif asked.objective == "reward":
+        del settings["beta"]
+        rows = Dataset.from_list([{"chosen": f"{p}{c}", "rejected": f"{p}{r}"} for p, c, r in PAIRS])
+        common |= {"model": build_model(tokenizer, LlamaForSequenceClassification), "train_dataset": rows}
+        trainer = RewardTrainer(args=RewardConfig(**settings), **common)
     elif asked.objective == "orpo":
         trainer = ORPOTrainer(args=ORPOConfig(**settings), **common)
     elif asked.objective == "online_dpo":

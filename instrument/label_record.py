@@ -35,6 +35,11 @@ def scores_labels_in_place(model: Any) -> bool:
     return encodes and getattr(inner, "get_output_embeddings", lambda: None)() is not None
 
 
+def classes_of_its_own(model: Any) -> bool:
+    """Whether what a head is scored on is a class, and no token."""
+    return bool(re.search("For(SequenceClassification|TokenClassification|MultipleChoice)$", type(model).__name__))
+
+
 class LabelRecorder:
     """Reads each gradient as it arrives and keeps numbers only; see LiveRecorder."""
 
@@ -42,7 +47,7 @@ class LabelRecorder:
         refuse_compiled(model)
         self._model: Any = unwrapped(model)
         where = f"the logits of {type(self._model).__name__}"
-        self.record = Record("live", where, 0, "", "")
+        self.record = Record("live", where, 0, "", "", tokens=not classes_of_its_own(self._model))
         self.capture = Capture(
             self._model, self._model, where, self._take, self._close, find=logits_of, describe=describe_labels
         )

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from closed_forms import reward, rounding
 
-from .objective_bounds import Expected, sensitivity
+from .objective_bounds import Expected, Form, sensitivity
 from .objective_record import Rewarded
 from .record import Floats
 
@@ -32,15 +33,22 @@ def of_batch(batch: Rewarded, margin: float | list[float], centre: float, k: int
     """One micro-batch of K; the margins of all its rows, or one."""
     u, pairs = rounding.unit_roundoff("float32"), len(batch.numbers) // 2
     apart = margin[:pairs] if isinstance(margin, list) else margin
-    at = np.arange(2 * pairs), batch.last
-
-    def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
-        r = values["reward"]
-        weight, addends = np.zeros(batch.weight.shape), np.zeros(batch.weight.shape)
-        weight[at] = np.concatenate(reward.bradley_terry(r[:pairs], r[pairs:], apart, centre)) / k
-        addends[at] = (1 + 4 * centre * np.abs(r).max()) / pairs / k
-        return weight, addends
-
+    form = form_of_rewards(batch.weight.shape, batch.last, apart, centre, k)
     values, errors = {"reward": batch.reward}, {"reward": u * (1 + np.abs(batch.reward))}
     weight, addends = form(values)
     return Expected(weight, sensitivity(form, values, errors) + 240 * u * addends)
+
+
+def form_of_rewards(shape: tuple[int, ...], last: NDArray[np.int64], margin: ArrayLike, centre: float, k: int) -> Form:
+    """The closed form of ``of_batch``; shape: of its rows; last: [b] place of the reward; margin: [p], or one."""
+    pairs = shape[0] // 2
+    at = np.arange(shape[0]), last
+
+    def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
+        r = values["reward"]
+        weight, addends = np.zeros(shape), np.zeros(shape)
+        weight[at] = np.concatenate(reward.bradley_terry(r[:pairs], r[pairs:], margin, centre)) / k
+        addends[at] = (1 + 4 * centre * np.abs(r).max()) / pairs / k
+        return weight, addends
+
+    return form

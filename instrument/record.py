@@ -148,6 +148,7 @@ class Record:
         rank: the data-parallel rank whose rows these are; -1 for the rows of all ranks.
         ranks: data-parallel ranks of the run.
         versions: what was measured.
+        tokens: ids and targets are tokens; otherwise classes of a head that has a vocabulary of its own.
     """
 
     instrument: str
@@ -163,6 +164,7 @@ class Record:
     rank: int = -1
     ranks: int = 1
     versions: dict[str, str] = field(default_factory=lambda: installed())
+    tokens: bool = True
 
 
 def installed() -> dict[str, str]:

@@ -14,6 +14,7 @@ from ..objective_online import online_form
 from ..objective_pairs import PairOptions, form_of_answers, form_of_pairs, form_of_targets
 from ..objective_policy import Options, grpo_form, rloo_form, share_of
 from ..objective_record import Scored
+from ..objective_rewards import form_of_rewards
 from .heard import Heard
 
 
@@ -51,6 +52,8 @@ def form_of(trainer: Any, family: str, batch: Scored, heard: Heard, k: int, coun
         return Known(cpo_form(options, mask, k), *of_policy(batch))
     if family == "ORPOTrainer":
         return Known(odds_form(inside(batch, heard), mask, args.beta, k), *of_policy(batch))
+    if family == "RewardTrainer":
+        return rewards(args, batch, told, k)
     if family in ("DPOTrainer", "KTOTrainer", "OnlineDPOTrainer"):
         if "reference" not in told and not (told.keys() & {"ref_logps", "ref_chosen_logps"}):
             raise NotTold("the log-probabilities of the reference were not seen")
@@ -117,6 +120,18 @@ def online(trainer: Any, batch: Scored, told: dict[str, Any], k: int) -> Known:
         return weight / k, addends / k
 
     return Known(form, *of_models(batch))
+
+
+def rewards(args: Any, batch: Scored, told: dict[str, Any], k: int) -> Known:
+    """RewardTrainer; the reward stands where a log-probability stands elsewhere."""
+    margin = told.get("margin", np.zeros(len(batch.mask) // 2))
+    centre = args.center_rewards_coefficient or 0.0
+    of_rewards = form_of_rewards(batch.mask.shape, batch.mask.argmax(1), margin, centre, k)
+
+    def form(values: dict[str, Any]) -> tuple[Any, Any]:
+        return of_rewards({"reward": (values["policy"] * batch.mask).sum(1)})
+
+    return Known(form, *of_policy(batch))
 
 
 def answers(args: Any, batch: Scored, told: dict[str, Any], k: int) -> Known:

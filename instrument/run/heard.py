@@ -94,6 +94,8 @@ class Hearing:
         )
         if self._family == "SFTTrainer":
             return {}
+        if self._family == "RewardTrainer":
+            return numbers(locals_of("compute_loss").get("inputs", {}), ("margin",))
         frame = locals_of("_compute_loss")
         return {**numbers(frame.get("inputs", {}), names), **numbers(frame, ("KL_logps",))}
 

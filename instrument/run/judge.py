@@ -10,7 +10,7 @@ from .closed import deviations
 from .finding import FAULT, NOTE, WARNING, Finding
 from .forms import NotTold
 from .tokens import Said, sentences
-from .trained import MEAN, OWN, PAIRS, POLICY, TARGETS, UNKNOWN, Objective
+from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, UNKNOWN, Objective
 
 
 def judge_run(record: Record, objective: Objective, tokenizer: object) -> tuple[str, list[Finding], tuple[str, ...]]:
@@ -19,7 +19,7 @@ def judge_run(record: Record, objective: Objective, tokenizer: object) -> tuple[
     Stages are those of the first window that is wrong, or of the first; none where only the loss was measured.
     """
     stages: tuple[str, ...] = ()
-    if objective.kind in (TARGETS, PAIRS, POLICY):
+    if objective.kind in (TARGETS, PAIRS, POLICY, REWARDS):
         right, found = by_closed_form(record, objective)
     elif objective.kind == UNKNOWN:
         right = ""
@@ -56,7 +56,12 @@ def by_token_mean(record: Record, objective: Objective) -> tuple[str, list[tuple
 
 def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tuple[str, str, str, int]]]:
     """Compare with the closed form of one of TRL's losses."""
-    code = {TARGETS: "supervised-weights", PAIRS: "preference-weights", POLICY: "policy-weights"}[objective.kind]
+    code = {
+        TARGETS: "supervised-weights",
+        PAIRS: "preference-weights",
+        POLICY: "policy-weights",
+        REWARDS: "reward-weights",
+    }[objective.kind]
     name = type(objective.trainer).__name__
     loss = named_loss(objective)
     whose = f"{name}, {loss}" if loss else name
@@ -73,7 +78,8 @@ def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tupl
     if objective.kind == POLICY:
         said = "how the trainer's rewards become its advantages is not looked at"
         found += [("not-judged", NOTE, said, number) for number in range(len(record.windows))]
-    return f"every target weighs what {name} documents{f' ({loss})' if loss else ''}", found
+    weighed = "reward" if objective.kind == REWARDS else "target"
+    return f"every {weighed} weighs what {name} documents{f' ({loss})' if loss else ''}", found
 
 
 def named_loss(objective: Objective) -> str:

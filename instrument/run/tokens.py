@@ -17,6 +17,14 @@ class Said(NamedTuple):
     window: int
 
 
+class Classes:
+    """Reads ids that are classes; what is no class, as several labels or a value, has no number."""
+
+    def decode(self, ids: list[int], **_: Any) -> str:
+        """As a tokenizer does."""
+        return " ".join("label" if i < 0 else f"class {i}" for i in ids)
+
+
 @dataclass(frozen=True)
 class Run:
     """Tokens of a row that stand side by side and weigh the same.
@@ -35,13 +43,17 @@ class Run:
 
 
 def runs_of(row: Row, n: int, tokenizer: Any) -> list[Run]:
-    """A row in runs of equal weight, rounded to 4 digits; nothing comes before its first token, so that has none."""
+    """A row in runs of equal weight, rounded to 4 digits; nothing comes before its first token, so that has none.
+
+    Where the ids are classes, each stands at its own place, and the first is none.
+    """
     weights: list[float | None] = [None]
     for weight, scored, intended in zip(row.weight, row.scored, row.intended):
         weights.append(None if weight == 0 and not (scored or intended) else round(float(weight) * n, 4))
     weights = weights[: row.ids.size]
-    runs, start = [], 0
-    for at in range(1, len(weights) + 1):
+    start = int(isinstance(tokenizer, Classes))
+    runs: list[Run] = []
+    for at in range(start + 1, len(weights) + 1):
         if at == len(weights) or not same(weights[at], weights[start]):
             runs.append(Run(text_of(row.ids[start:at], tokenizer), weights[start], at - start, start))
             start = at
@@ -56,7 +68,7 @@ def same(a: float | None, b: float | None) -> bool:
 def text_of(ids: Any, tokenizer: Any) -> str:
     """Ids as text; of what cannot be decoded, the numbers."""
     plain = [int(i) for i in ids]
-    if tokenizer is None or any(i < 0 for i in plain):
+    if tokenizer is None or (any(i < 0 for i in plain) and not isinstance(tokenizer, Classes)):
         return " ".join(f"<{i}>" for i in plain)
     return str(tokenizer.decode(plain, skip_special_tokens=False, clean_up_tokenization_spaces=False))
 

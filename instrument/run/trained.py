@@ -6,7 +6,8 @@ from typing import Any
 from .heard import Hearing
 from .surroundings import Surroundings
 
-MEAN, TARGETS, PAIRS, POLICY, OWN, UNKNOWN = "token mean", "supervised", "pairs", "policy", "own", "unknown"
+MEAN, OWN, UNKNOWN = "token mean", "own", "unknown"
+TARGETS, PAIRS, POLICY, REWARDS = "supervised", "pairs", "policy", "rewards"
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Objective:
     """The loss of a run, as far as it is known.
 
     Attributes:
-        kind: MEAN: the token mean; TARGETS, PAIRS, POLICY: TRL's losses that have closed forms of their own;
+        kind: MEAN: the token mean; TARGETS, PAIRS, POLICY, REWARDS: TRL's losses that have closed forms of their own;
             OWN: computed outside of the model; UNKNOWN: a trainer whose loss has no closed form here.
         reason: why a kind is OWN or UNKNOWN.
         trainer: whose loss it is, or None.
@@ -29,11 +30,11 @@ class Objective:
     hearing: Hearing
 
 
-def objective_of(around: Surroundings, model: Any) -> Objective:
+def objective_of(around: Surroundings) -> Objective:
     """The loss that a trainer is known to have, or that of the model when there is no trainer."""
     trainer = around.trainer
     kind, reason, family = kind_of(trainer, around.kinds())
-    heard = family if kind in (TARGETS, PAIRS, POLICY) else ""
+    heard = family if kind in (TARGETS, PAIRS, POLICY, REWARDS) else ""
     return Objective(kind, reason, trainer, family, Hearing(heard, getattr(trainer, "ref_model", None)))
 
 
@@ -55,6 +56,7 @@ def kind_of(trainer: Any, kinds: list[str]) -> tuple[str, str, str]:
     known = {
         **dict.fromkeys(("DPOTrainer", "KTOTrainer", "CPOTrainer", "ORPOTrainer", "OnlineDPOTrainer"), PAIRS),
         **dict.fromkeys(("GRPOTrainer", "GMPOTrainer", "RLOOTrainer"), POLICY),
+        "RewardTrainer": REWARDS,
     }
     if first not in known:
         return UNKNOWN, f"the loss of {name} is not compared with its closed form on a run of yours", first

@@ -83,6 +83,16 @@ def timeless(text):
     return re.sub(r"'[a-z_/]*(runtime|per_second|time)[a-z_/]*': '?[\d.e+-]+'?", "", text)
 
 
+def test_targets_of_a_classifier_are_told_as_classes(tmp_path):
+    result = run("--stop", "--json", tmp_path / "run.json", EXAMPLES / "classification.py")
+
+    told = json.loads((tmp_path / "run.json").read_text())
+    jsonschema.validate(told, json.loads(SCHEMA.read_text()))
+    assert "classes" == told["ids_are"]
+    assert all(re.fullmatch("label class [012]", row["text"]) for row in told["windows"][0]["rows"])
+    assert re.search(r"w\*N: \[4\] 'class [012]' \n", result.stderr)
+
+
 @pytest.mark.spawn
 @pytest.mark.parametrize(
     ("words", "status", "verdict"),

@@ -17,6 +17,7 @@ SCRIPTS = {
     "simpo": ("preference.py", "--objective", "simpo"),
     "orpo": ("preference.py", "--objective", "orpo"),
     "online_dpo": ("preference.py", "--objective", "online_dpo", "--accumulation", "1"),
+    "reward": ("preference.py", "--objective", "reward"),
     "gmpo": ("grpo.py", "--gmpo"),
 }
 
@@ -36,18 +37,22 @@ def told(tmp_path, script, *words):
         ("orpo", "ORPOTrainer documents"),
         ("online_dpo", "OnlineDPOTrainer documents (sigmoid)"),
         ("gmpo", "GMPOTrainer documents"),
+        ("reward", "RewardTrainer documents"),
     ],
 )
 def test_a_loss_is_what_its_trainer_documents(script, verdict, tmp_path):
     found = told(tmp_path, script)
 
-    assert f"OK: every target weighs what {verdict}" == found["said"]
+    assert f"OK: every {'reward' if script == 'reward' else 'target'} weighs what {verdict}" == found["said"]
     assert 0 == found["exit"]
 
 
 @pytest.mark.parametrize(
     ("script", "code"),
-    [(script, "policy-weights" if script == "gmpo" else "preference-weights") for script in SCRIPTS],
+    [
+        (script, {"gmpo": "policy-weights", "reward": "reward-weights"}.get(script, "preference-weights"))
+        for script in SCRIPTS
+    ],
 )
 def test_a_loss_that_is_a_twentieth_too_large_is_named(script, code, tmp_path, monkeypatch):
     backward = Accelerator.backward
