@@ -1,7 +1,7 @@
-"""What CPO, SimPO, AlphaPO and ORPO give every token of a driven run, by the closed forms."""
+"""What CPO, SimPO, AlphaPO, TPO and ORPO give every token of a driven run, by the closed forms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from .record import Bools, Floats
 
 @dataclass(frozen=True)
 class FreeOptions:
-    """Of CPO's loss, by the names of CPOConfig; epsilon is label_smoothing. The defaults are TRL's."""
+    """Of CPO's loss, by the names of CPOConfig; epsilon is label_smoothing. The defaults are TRL's.
+
+    Of TPO's too, whose "tpo-l" is simpo: simpo_gamma is then tpo_l_gamma.
+    """
 
     loss_type: str = "sigmoid"
     beta: float = 0.1
@@ -36,7 +39,7 @@ def of_cpo(driven: Driven, options: FreeOptions) -> list[list[Expected]]:
 def cpo_form(options: FreeOptions, mask: Bools, k: int) -> Form:
     """One micro-batch of K, the chosen rows above the rejected."""
     pairs, lengths = len(mask) // 2, mask.sum(1)
-    per_token = lengths if options.loss_type in ("ipo", "simpo") else np.ones(len(mask))
+    per_token = lengths if options.loss_type in ("ipo", "simpo", "tpo-l") else np.ones(len(mask))
 
     def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
         score, slope = reference_free.alphapo_score((values["policy"] * mask).sum(1) / per_token, options.alpha)
@@ -57,10 +60,35 @@ def pair_weights(options: FreeOptions, x: Floats, y: Floats) -> tuple[Floats, Fl
     forms = {
         "sigmoid": lambda: preference.smoothed_sigmoid(x, y, beta, epsilon),
         "simpo": lambda: reference_free.simpo(x, y, beta, options.simpo_gamma, epsilon),
+        "tpo-l": lambda: reference_free.simpo(x, y, beta, options.simpo_gamma, epsilon),
         "hinge": lambda: preference.hinge(x, y, beta),
         "ipo": lambda: preference.ipo(x, y, beta),
     }
     return forms[options.loss_type]()
+
+
+def of_tpo(driven: Driven, options: FreeOptions, tpo_alpha: float) -> list[list[Expected]]:
+    """[window][micro-batch] what the tokens of each pair and of its gold completion weigh."""
+    return [
+        [
+            of_models(tpo_form(options, tpo_alpha, batch.mask, len(window)), batch, driven.record.vocabulary)
+            for batch in window
+        ]
+        for window in driven.windows
+    ]
+
+
+def tpo_form(options: FreeOptions, tpo_alpha: float, mask: Bools, k: int) -> Form:
+    """One micro-batch of K, the chosen rows above the rejected above the gold ones; these run if tpo_alpha is not 0."""
+    rows = len(mask) // 3 * 2 if tpo_alpha else len(mask)
+    of_pairs = cpo_form(replace(options, cpo_alpha=0.0), mask[:rows], k)
+    gold = tpo_alpha / k * dpo.sft(mask[rows:]) if tpo_alpha else np.zeros((0, mask.shape[1]))
+
+    def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
+        weight, size = of_pairs({name: table[:rows] for name, table in values.items()})
+        return np.concatenate([weight, gold]), np.concatenate([size, gold])
+
+    return form
 
 
 def of_orpo(driven: Driven, prompts: Sequence[int], beta: float) -> list[list[Expected]]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .objective_free import FreeOptions, of_cpo, of_orpo
+from .objective_free import FreeOptions, of_cpo, of_orpo, of_tpo
 from .objective_geometric import of_gmpo
 from .objective_online import of_online_dpo
 from .objective_pairs import PairOptions, of_dpo, of_sft
@@ -10,7 +10,7 @@ from .objective_policy import Options, of_grpo
 from .objective_record import ObjectiveRun
 from .tiny import near, tiny_policy
 from .trl_deviations import rescaled
-from .trl_rows import PAIRS, ROWS, VOCABULARY, groups, rewards
+from .trl_rows import GOLD, PAIRS, ROWS, VOCABULARY, groups, rewards
 from .trl_runs import Run, beside
 from .trl_taught import RUNS as TAUGHT
 
@@ -27,6 +27,20 @@ def without_reference(loss_type: str, **form: Any) -> Run:
         given = {"label_smoothing" if name == "epsilon" else name: value for name, value in options.items()}
         driven = run_cpo(tiny_policy(VOCABULARY), PAIRS, loss_type=loss_type, learning_rate=0.1, **given, **WINDOW)
         return beside(driven, of_cpo(driven, FreeOptions(loss_type, **options)))
+
+    return run
+
+
+def with_gold(loss_type: str, tpo_alpha: float) -> Run:
+    """TPOTrainer."""
+
+    def run() -> ObjectiveRun:
+        from .loops.reference_free import run_tpo
+
+        options: dict[str, Any] = {"tpo_alpha": tpo_alpha, "tpo_l_gamma": 0.25, "label_smoothing": 0.125, "beta": 0.5}
+        triples = [(*pair, gold) for pair, gold in zip(PAIRS, GOLD)]
+        driven = run_tpo(tiny_policy(VOCABULARY), triples, loss_type=loss_type, learning_rate=0.1, **options, **WINDOW)
+        return beside(driven, of_tpo(driven, FreeOptions(loss_type, 0.5, 0.125, simpo_gamma=0.25), tpo_alpha))
 
     return run
 
@@ -104,6 +118,11 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("CPO ipo", False, without_reference("ipo")),
     ("SimPO", False, without_reference("simpo", cpo_alpha=0.0)),
     ("AlphaPO", False, without_reference("simpo", cpo_alpha=0.0, alpha=0.25)),
+    ("TPO sigmoid", False, with_gold("sigmoid", 1.0)),
+    ("TPO hinge", False, with_gold("hinge", 0.5)),
+    ("TPO ipo", False, with_gold("ipo", 1.0)),
+    ("TPO tpo-l", False, with_gold("tpo-l", 1.0)),
+    ("TPO without gold", False, with_gold("sigmoid", 0.0)),
     ("ORPO", False, odds),
     ("GMPO", False, geometric(0.0)),
     ("GMPO with KL", False, geometric(0.1)),

@@ -1,4 +1,4 @@
-"""trl.experimental's real CPOTrainer and ORPOTrainer, driven on given pairs."""
+"""trl.experimental's real CPOTrainer, ORPOTrainer and TPOTrainer, driven on given pairs."""
 
 import importlib
 import os
@@ -13,6 +13,9 @@ from ..objective_record import Driven
 from ..probe import EOS
 from .dpo import Pair
 from .scored import CHANGES, OldNames, Snapshots, drive, settings, tokenizer_of_words, words
+
+Triple = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
+SIDES = ("chosen", "rejected")
 
 
 def run_cpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments: Any) -> Driven:
@@ -31,33 +34,51 @@ def run_cpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments:
         ValueError: a pair without a token, a row twice, or what CPOConfig refuses.
         LookupError: what is installed has no such trainer.
     """
-    return run("cpo", "CPO", model, pairs, False, micro_batch, arguments)
+    return run("cpo", "CPO", model, pairs, SIDES, False, micro_batch, arguments)
 
 
 def run_orpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments: Any) -> Driven:
     """As ``run_cpo``, with ORPOTrainer; the prompts of the chosen rows are scored too."""
-    return run("orpo", "ORPO", model, pairs, True, micro_batch, arguments)
+    return run("orpo", "ORPO", model, pairs, SIDES, True, micro_batch, arguments)
+
+
+def run_tpo(model: Any, triples: Sequence[Triple], *, micro_batch: int, **arguments: Any) -> Driven:
+    """As ``run_cpo``, with TPOTrainer: a gold completion stands behind each pair, which has the numbers 3 p to 3 p + 2.
+
+    A micro-batch holds all chosen rows above all rejected above all gold ones; with tpo_alpha = 0 no gold one runs.
+    """
+    return run("tpo", "TPO", model, triples, (*SIDES, "reference"), False, micro_batch, arguments)
 
 
 def run(
     module: str,
     name: str,
     model: Any,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Pair] | Sequence[Triple],
+    columns: Sequence[str],
     with_prompts: bool,
     micro_batch: int,
     arguments: dict[str, Any],
 ) -> Driven:
-    """Train with trl.experimental.<module>.<name>Trainer; with_prompts: those of the chosen rows are scored."""
+    """Train with trl.experimental.<module>.<name>Trainer.
+
+    Args:
+        columns: the names that it has for the completions behind a prompt.
+        with_prompts: those of the chosen rows are scored.
+    """
     trainer, config = experimental(module, name)
     script = {}
     for p, (prompt, *sides) in enumerate(pairs):
         for side, completion in enumerate(sides):
             marks = [with_prompts and side == 0] * (len(prompt) - 1) + [True] * (len(completion) + 1)
-            script[(*prompt, *completion, EOS)] = (2 * p + side, marks)
-    if len(script) != 2 * len(pairs) or not all(len(part) for pair in pairs for part in pair):
-        raise ValueError(f"pairs need a prompt and two completions, no row twice, got {list(pairs)!r}")
-    table = [{"prompt": words(p), "chosen": f" {words(c)}", "rejected": f" {words(r)}"} for p, c, r in pairs]
+            script[(*prompt, *completion, EOS)] = (len(columns) * p + side, marks)
+    if len(script) != len(columns) * len(pairs) or not all(len(part) for pair in pairs for part in pair):
+        number = {2: "two", 3: "three"}[len(columns)]
+        raise ValueError(f"pairs need a prompt and {number} completions, no row twice, got {list(pairs)!r}")
+    table = [
+        {"prompt": words(prompt), **{name: f" {words(ids)}" for name, ids in zip(columns, sides)}}
+        for prompt, *sides in pairs
+    ]
     with tempfile.TemporaryDirectory() as folder, OldNames():
         built = trainer(
             model=model,

@@ -7,7 +7,7 @@ from trl import DistillationTrainer
 from instrument.loops.distillation import run_distillation
 from instrument.loops.groups import Group
 from instrument.loops.online_dpo import run_online_dpo
-from instrument.loops.reference_free import experimental, run_cpo, run_orpo
+from instrument.loops.reference_free import experimental, run_cpo, run_orpo, run_tpo
 from instrument.loops.scored import looked_up
 from instrument.tiny import near, tiny_policy
 
@@ -26,7 +26,14 @@ def test_pairs_given_twice_or_empty_are_refused(run, pairs):
         run(tiny_policy(32), pairs, micro_batch=2)
 
 
+def test_a_pair_without_its_gold_completion_is_refused():
+    with pytest.raises(ValueError, match="pairs need a prompt and three completions"):
+        run_tpo(tiny_policy(32), PAIRS, micro_batch=2)
+
+
 def test_an_unknown_loss_type_is_named():
+    with pytest.raises(ValueError, match="nope"):
+        run_tpo(tiny_policy(32), [(*pair, (12,)) for pair in PAIRS], micro_batch=2, loss_type="nope")
     with pytest.raises(ValueError, match="nope"):
         run_cpo(tiny_policy(32), PAIRS, micro_batch=2, loss_type="nope")
     with pytest.raises(NotImplementedError, match="nope"):

@@ -30,10 +30,10 @@ class Ids:
 
 
 @st.composite
-def pairs(draw):
-    """Two to five pairs: prompt, chosen, rejected."""
+def pairs(draw, completions=2):
+    """Two to five pairs: prompt, chosen, rejected, or as many completions as are asked for."""
     ids = Ids(draw(seeds))
-    shapes = draw(st.lists(st.tuples(lengths, lengths, lengths), min_size=2, max_size=5))
+    shapes = draw(st.lists(st.tuples(lengths, *[lengths] * completions), min_size=2, max_size=5))
     return [tuple(ids.take(n) for n in shape) for shape in shapes]
 
 

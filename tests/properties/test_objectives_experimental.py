@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from instrument.loops.groups import Group
 from instrument.loops.grpo import run_gmpo
-from instrument.loops.reference_free import run_cpo, run_orpo
-from instrument.objective_free import FreeOptions, of_cpo, of_orpo
+from instrument.loops.reference_free import run_cpo, run_orpo, run_tpo
+from instrument.objective_free import FreeOptions, of_cpo, of_orpo, of_tpo
 from instrument.objective_geometric import of_gmpo
 from instrument.objective_policy import Options
 from instrument.tiny import tiny_policy
@@ -35,6 +35,18 @@ def test_every_token_of_cpo(loss_type, drawn, beta, alpha, answers, seed, split)
         **split,
     )
     assert_follows(driven.windows, of_cpo(driven, options))
+
+
+@pytest.mark.parametrize("loss_type", ["sigmoid", "hinge", "ipo", "tpo-l"])
+@few
+@given(drawn=pairs(completions=3), beta=betas, gold=st.sampled_from([0.0, 0.5]), seed=seeds, split=splits)
+def test_every_token_of_tpo(loss_type, drawn, beta, gold, seed, split):
+    # Where the hinge is satisfied and there is no gold completion, a window scores nothing.
+    gold = gold or 0.5 * (loss_type == "hinge")
+    options = {"beta": beta, "tpo_alpha": gold, "tpo_l_gamma": 0.25}
+
+    driven = run_tpo(tiny_policy(VOCABULARY, seed), drawn, loss_type=loss_type, learning_rate=RATE, **options, **split)
+    assert_follows(driven.windows, of_tpo(driven, FreeOptions(loss_type, beta, simpo_gamma=0.25), gold))
 
 
 @few
