@@ -1,11 +1,13 @@
 """Hooks on one model: its forwards, the gradient that arrives at one read point, the end of each optimizer step.
 
 The capture only notes and hands over; what is made of a gradient is decided by the two callbacks it is given. It
-changes nothing in the run: the hooks return nothing, and an error inside one is kept and raised when the capture ends.
+changes nothing in the run: hooks return nothing, but for a closure of `optimizer.step` one that calls it; and an error
+inside a hook is kept and raised when the capture ends.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +16,9 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .forward import Forward, describe, hidden_states, named_arguments, token_ids, without_graph
-from .refusals import refuse_flattened, refuse_frozen
+from .refusals import refuse_again, refuse_flattened, refuse_frozen, refuse_uncalled
+from .skipped import Unfinished, leaves_out
+from .step_closure import StepClosure, in_its_place, own_closure
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ class Capture:
         self._batch: dict[str, Any] = {}
         self._backward_open = False
         self._version = 0
+        self._unfinished = Unfinished()
+        self.notes = self._unfinished.told
         self._parameters = list(model.parameters())
         self._problem: Exception | None = None
         self._hooks: list[Any] = []
@@ -106,9 +112,9 @@ class Capture:
             self._model.register_forward_hook(self._forget_batch, always_call=True),
             self._read_point.register_forward_hook(self._note_forward, with_kwargs=True),
             register_optimizer_step_pre_hook(self._note_step),
+            register_optimizer_step_post_hook(self._note_stepped),
         ]
         if self.after is not None:
-            self._hooks.append(register_optimizer_step_post_hook(self._note_stepped))
             self.after.attach(self._guarded)
         return self
 
@@ -116,7 +122,11 @@ class Capture:
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
-        if self._open.arrivals:
+        if self._unfinished.spoilt() and (self.windows or not self._unfinished.met):
+            self._give_up()
+        elif self._unfinished.met:
+            self._guarded(self._refuse_unfinished)
+        elif self._open.arrivals:
             self._end_window(stepped=False)
         if self.after is not None:
             self.after.detach()
@@ -132,6 +142,11 @@ class Capture:
             raise RuntimeError(
                 f"the model was never run with gradients on, so nothing came to {self._where}: "
                 "call the model that was handed over, outside torch.no_grad()"
+            )
+        if not self.windows and self.notes:
+            raise RuntimeError(
+                f"none of {len(self.notes)} windows had a gradient that was finite, so no step followed and nothing can "
+                "be weighed: watch until a loss scaler has found its scale, or look for what overflows"
             )
         if not self.windows:
             raise RuntimeError(
@@ -174,6 +189,8 @@ class Capture:
         if self.forwards and token_ids(batch) is None and inside_backward():
             # Checkpointing of a block around the read point runs it again in backward; the first run was noted.
             return
+        if self._unfinished.emptied(self._held):
+            self._give_up()
         hidden = self._find(output)
         forward = self._describe(batch, hidden, self.forwards, self._where)
         if not self._open.arrivals:
@@ -199,14 +216,18 @@ class Capture:
 
     def _arrive(self, forward: Forward, output: Any, gradient: Tensor) -> None:
         if not self._backward_open:
+            if self._unfinished.emptied(self._held):
+                self._give_up()
             self._backward_open = True
             torch.autograd.Variable._execution_engine.queue_callback(self._end_backward)
         # A finite sum has finite terms only, and is found eight times sooner than all of them are looked at.
         if not bool(gradient.sum().isfinite()) and not bool(gradient.isfinite().all()):
-            raise ValueError(
+            self._unfinished.met = self._unfinished.met or (
                 f"the gradient at {self._where} holds nan or inf in forward {forward.index}: weights of a gradient "
                 "that is not finite mean nothing; look for an empty micro-batch, an overflow or a bad loss scale"
             )
+            # A loss scaler may yet throw it away; a step on it is an error.
+            return
         with torch.no_grad():
             reading = self._take(forward, output, gradient.detach())
             if self.after is not None:
@@ -216,23 +237,49 @@ class Capture:
     def _end_backward(self) -> None:
         self._backward_open = False
         self.backwards += 1
-        if self.after is not None:
-            self._called(self.after.ended)
+        self._called(self._note_backward)
 
-    def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+    def _note_backward(self) -> None:
+        self._unfinished.note(self._held())
+        if self.after is not None:
+            self.after.ended()
+
+    def _held(self) -> list[nn.Parameter]:
+        return [p for p in self._parameters if p.requires_grad]
+
+    def _give_up(self) -> None:
+        self._open = CapturedWindow()
+        self._unfinished.throw_away(self.windows)
+        if self.after is not None:
+            self.after.drop()
+
+    def _refuse_unfinished(self) -> None:
+        raise ValueError(self._unfinished.met)
+
+    def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Any:
+        closure = own_closure(args, kwargs)
+        if closure is None:
+            self._note_complete(optimizer)
+            return None
+        noted = StepClosure(closure, partial(self._note_complete, optimizer), partial(self._note_again, optimizer))
+        return in_its_place(args, kwargs, noted)
+
+    def _note_complete(self, optimizer: torch.optim.Optimizer) -> None:
         if self._open.arrivals and not Replay.running:
             # Under FSDP other tensors stand in their place while the model runs, which no optimizer knows.
             self._parameters = list(self._model.parameters())
-        ours = {id(p) for p in self._parameters}
-        if any(id(p) in ours for group in optimizer.param_groups for p in group["params"]):
-            self._called(self._step, optimizer, any(callable(argument) for argument in (*args[1:], *kwargs.values())))
+        if self._trained_by(optimizer):
+            self._called(self._step, optimizer)
 
-    def _step(self, optimizer: torch.optim.Optimizer, closure: bool) -> None:
-        if closure:
-            raise ValueError(
-                "optimizer.step was given a closure, which runs the model inside the step, so no window can be told "
-                "from the next: call backward before a step without a closure"
-            )
+    def _note_again(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._trained_by(optimizer):
+            self._guarded(refuse_again, type(optimizer).__name__)
+
+    def _trained_by(self, optimizer: torch.optim.Optimizer) -> bool:
+        ours = {id(p) for p in self._parameters}
+        return any(id(p) in ours for group in optimizer.param_groups for p in group["params"])
+
+    def _step(self, optimizer: torch.optim.Optimizer) -> None:
         if inside_backward():
             raise ValueError(
                 "an optimizer stepped inside backward, so parameters change before all gradients have come: step after "
@@ -240,18 +287,27 @@ class Capture:
             )
         if self.after is not None:
             self.after.stepping(optimizer)
+        if leaves_out(optimizer):
+            self._give_up()
+        if self._unfinished.met:
+            self._refuse_unfinished()
         if self._open.arrivals:
             self._end_window(stepped=True)
 
     def _note_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self._called(self.after.stepped, optimizer)
+        closure = own_closure(args, kwargs)
+        if isinstance(closure, StepClosure) and not closure.calls and self._trained_by(optimizer):
+            self._guarded(refuse_uncalled, type(optimizer).__name__)
+        if self.after is not None:
+            self._called(self.after.stepped, optimizer)
 
     def _end_window(self, stepped: bool) -> None:
         if self._backward_open:
             # It raised before its end, and the user's code went on.
             self._end_backward()
         window, self._open = self._open, CapturedWindow()
-        trainable = [p for p in self._parameters if p.requires_grad]
+        trainable = self._held()
+        self._unfinished.end()
         window.stepped, window.trainable = stepped, len(trainable)
         window.reached = sum(p.grad is not None for p in trainable)
         if not any(p.grad is not None and bool(own_part(p.grad).any()) for p in trainable):

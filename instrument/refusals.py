@@ -43,3 +43,28 @@ def refuse_frozen(model: nn.Module, where: str) -> None:
             f"none of the {sum(1 for _ in model.parameters())} parameters of {type(model).__name__} requires a "
             f"gradient, so nothing will come to {where}: unfreeze what should train before watching"
         )
+
+
+def refuse_again(optimizer: str) -> None:
+    """Raise when a step calls its closure more than once.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        f"{optimizer} called the closure of its step again, with parameters that the step had changed, so the step "
+        "follows several gradients and no window can be told from the next: use an optimizer that calls it once, as "
+        "LBFGS does with max_iter=1"
+    )
+
+
+def refuse_uncalled(optimizer: str) -> None:
+    """Raise when a step does not call its closure.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        f"{optimizer} never called the closure of its step, so no window was ended where it was given one: call "
+        "backward before a step without a closure"
+    )

@@ -24,11 +24,6 @@ class Module(lightning.LightningModule):
     def configure_optimizers(self):
         return torch.optim.AdamW(self.parameters())
 
-    def optimizer_step(self, epoch, number, optimizer, optimizer_closure=None):
-        # Lightning hands forward and backward to the optimizer as a closure, which watch refuses.
-        optimizer_closure()
-        optimizer.optimizer.step()
-
 
 draw = torch.Generator().manual_seed(0)
 rows = [

@@ -90,18 +90,6 @@ def test_another_direction_in_the_gradient_fails_the_assertion():
         xray(step, LENGTHS).assert_token_mean(tol=1e3)
 
 
-def closure(model, batch):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    def evaluate():
-        optimizer.zero_grad()
-        loss = model(**batch).loss
-        loss.backward()
-        return loss
-
-    optimizer.step(evaluate)
-
-
 def by_hand(model, batch):
     for _ in range(2):
         model(**batch).loss.backward()
@@ -123,7 +111,6 @@ def in_backward(model, batch):
 @pytest.mark.parametrize(
     ("train", "message"),
     [
-        (closure, "was given a closure"),
         (by_hand, "parameters changed between two forwards"),
         (in_backward, "stepped inside backward"),
     ],

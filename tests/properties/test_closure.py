@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from closed_forms.updates import clip_factor
 from closed_forms.wrong_steps import linear_rate
-from tests.properties.updates import OPTIMIZERS, by_accelerate, by_hand, by_trainer, under_loss_scale
+from tests.properties.updates import OPTIMIZERS, by_accelerate, by_hand, by_trainer, in_closures, under_loss_scale
 from tests.strategies import Shape, shapes
 
 few = settings(max_examples=max(2, settings.default.max_examples // 12))
@@ -41,6 +41,17 @@ def test_a_loop_by_hand_closes(kind, shape, max_norm):
     assert_closed(report)
     assert_summed(report)
     assert all(1 == window.after.step.steps for window in report.windows)
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@few
+@given(shape=shapes(), max_norm=st.sampled_from([0.1, 1e3]))
+def test_a_loop_that_ends_its_windows_in_closures_closes(kind, shape, max_norm):
+    report = in_closures(shape, kind, max_norm)
+
+    report.assert_token_mean()
+    assert_closed(report)
+    assert_summed(report)
 
 
 @pytest.mark.parametrize("kind", ["AdamW", "fused AdamW", "SGD"])

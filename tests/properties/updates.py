@@ -52,6 +52,29 @@ def by_hand(shape, kind, max_norm=None, model=None):
     return report
 
 
+def in_closures(shape, kind, max_norm):
+    """The last micro-batch of each window, and the clip, in the closure of the step, as in Lightning."""
+    model = live_model(shape.seed)
+    optimizer = OPTIMIZERS[kind](model.parameters())
+    with watch(model, optimizer, max_norm=max_norm) as report:
+        for window in batches_of(shape):
+            *first, last = window
+            targets = sum(map(scored, window))
+
+            def backward(batch, targets=targets):
+                (model(**batch).loss * (scored(batch) / targets)).backward()
+
+            def closure(last=last, backward=backward):
+                backward(last)
+                torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+            for batch in first:
+                backward(batch)
+            optimizer.step(closure)
+            optimizer.zero_grad()
+    return report
+
+
 def under_loss_scale(shape, kind, max_norm):
     """The same under a GradScaler."""
     model = live_model(shape.seed)
