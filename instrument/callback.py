@@ -70,7 +70,9 @@ class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
             outcome = Outcome(script=[], status=0, reason=attached.problem or "no gradient came")
         else:
             tokenizer = attached.around.tokenizer
-            right, findings, stages = judge_run(record, attached.objective, tokenizer)
+            right, findings, stages = judge_run(
+                record, attached.objective, tokenizer, [attached.objective.hearing.heard]
+            )
             outcome = Outcome([], 0, right, findings, record=record, tokenizer=tokenizer, stages=stages)
         self._tell(state.global_step, attached.around.trainer, outcome)
 

@@ -17,51 +17,93 @@ from ..readable import tolerance
 from ..record import Record, Row, Window
 from .forms import Known, NotTold, at_first, form_of
 from .heard import Heard
-from .trained import Objective
+from .trained import TARGETS, Objective
 
 # No logit is recorded: float32 errs by 64 roundings of 1 where the largest is that large.
 LARGEST_LOGIT = 64.0
 
+# Rank, and number of the micro-batch in its window.
+Place = tuple[int, int]
 
-def deviations(record: Record, objective: Objective) -> list[str]:
+
+def deviations(record: Record, objective: Objective, heard: list[list[Heard]]) -> list[str]:
     """For each window what is wrong with it, in words; empty where the weights are those of the closed form.
+
+    Args:
+        heard: [rank] forwards, in order, of the ranks whose rows are in the record.
 
     Raises:
         NotTold: the closed form cannot be evaluated on this run.
     """
-    if record.ranks > 1:
-        raise NotTold("the trainers of several ranks hand over their arguments apart")
+    there = sorted({row.rank for window in record.windows for row in window.rows})
+    if len(there) < record.ranks and (objective.kind == TARGETS or objective.family == "KTOTrainer"):
+        raise NotTold("it takes what the other ranks have in this window")
     total = sum(len(batches(window)) for window in record.windows)
     # Of a window that was cut off, something was heard too.
-    if len(objective.hearing.heard) < total:
-        raise NotTold(f"{total} micro-batches came back from {len(objective.hearing.heard)} forwards")
-    heard = iter(objective.hearing.heard)
-    return [of_window(record, window, objective, [next(heard) for _ in batches(window)]) for window in record.windows]
+    if sum(map(len, heard)) < total:
+        raise NotTold(f"{total} micro-batches came back from {sum(map(len, heard))} forwards")
+    coming = {rank: iter(of_rank) for rank, of_rank in zip(there, heard)}
+    return [
+        of_window(record, window, objective, {at: next(coming[at[0]]) for at in batches(window)})
+        for window in record.windows
+    ]
 
 
-def of_window(record: Record, window: Window, objective: Objective, heard: list[Heard]) -> str:
+def of_window(record: Record, window: Window, objective: Objective, heard: dict[Place, Heard]) -> str:
     """What is wrong with the first micro-batch that is, in words; heard: its forwards."""
-    pairs = [(rows, *scored(rows, one)) for rows, one in zip(batches(window), heard)]
-    count = int(sum(batch.mask.sum() for _, batch, _ in pairs))
-    said = (
-        miss(
-            record,
-            rows,
-            batch,
-            form_of(objective.trainer, objective.family, batch, told, len(pairs), count),
-            window,
-        )
-        for rows, batch, told in pairs
-    )
-    return next(filter(None, said), "")
+    found = {at: (rows, *scored(rows, heard[at])) for at, rows in batches(window).items()}
+    targets = {at: int(batch.mask.sum()) for at, (_, batch, _) in found.items()}
+    share, args = 1 / ranks_of(objective, record.ranks), objective.trainer.args
+    together = getattr(args, "average_tokens_across_devices", False)
+    for (rank, m), (rows, batch, told) in found.items():
+        k = sum(of_rank == rank for of_rank, _ in found)
+        if objective.family == "KTOTrainer" and record.ranks > 1:
+            told = Heard(told.mask, told.told | of_all_ranks([heard[at].told for at in heard if at[1] == m]))
+        count = sum(n for at, n in targets.items() if together or at[0] == rank)
+        known = form_of(objective.trainer, objective.family, batch, told, k, count)
+        said = miss(record, rows, batch, scaled(known, share), window)
+        if said:
+            return f"rank {rank}: {said}" if record.ranks > 1 else said
+    return ""
 
 
-def batches(window: Window) -> list[list[Row]]:
-    """The rows of each micro-batch, in order."""
-    groups: dict[int, list[Row]] = {}
-    for row in window.rows:
-        groups.setdefault(row.micro_batch, []).append(row)
-    return [groups[m] for m in sorted(groups)]
+def ranks_of(objective: Objective, ranks: int) -> int:
+    """By what the closed form of one rank's loss is divided in the mean of all ranks' gradients.
+
+    A loss that counts the tokens of all ranks is multiplied by their number beforehand.
+    """
+    args = objective.trainer.args
+    if objective.kind == TARGETS:
+        return 1 if args.average_tokens_across_devices else ranks
+    counts_all = objective.family == "GRPOTrainer" and args.loss_type in ("dapo", "cispo", "vespo")
+    return 1 if counts_all else ranks
+
+
+def scaled(known: Known, share: float) -> Known:
+    """The same closed form, times a number."""
+
+    def form(values: dict[str, Any]) -> tuple[Any, Any]:
+        weight, addends = known.form(values)
+        return share * weight, share * addends
+
+    return known._replace(form=form)
+
+
+def of_all_ranks(told: list[dict[str, Any]]) -> dict[str, Any]:
+    """KTO's completions behind other prompts, of all ranks: its baseline is their mean."""
+    names = "KL_logps", "ref_KL_logps", "KL_completion_mask"
+    if not all(set(names) <= one.keys() for one in told):
+        return {}
+    mask = table([row for one in told for row in one[names[2]]])
+    return {names[2]: mask, **{name: np.concatenate([one[name] for one in told]) for name in names[:2]}}
+
+
+def batches(window: Window) -> dict[Place, list[Row]]:
+    """The rows of each micro-batch of each rank, in order."""
+    groups: dict[Place, list[Row]] = {}
+    for row in window.by_micro_batch():
+        groups.setdefault((row.rank, row.micro_batch), []).append(row)
+    return groups
 
 
 def scored(rows: list[Row], heard: Heard) -> tuple[Scored, Heard]:

@@ -25,12 +25,13 @@ def conclude(
         known["notes"] += [f"the measurement CHANGED the run: {what}" for what in known["certificate"].broken()]
     reason = why_nothing(finder, ending)
     record = attached.record if attached is not None and attached.record.windows else None
+    heard = [] if attached is None else [attached.objective.hearing.heard]
     if meeting.ranks > 1:
-        meeting.leave(record, reason)
+        meeting.leave(record, reason, *heard)
         if meeting.rank:
             return None
         if not reason:
-            record, reason = meeting.gather()
+            record, reason, heard = meeting.gather()
     if attached is None or record is None:
         return Outcome(reason=reason, **known)
     decoder = load_tokenizer(tokenizer) if tokenizer else attached.around.tokenizer
@@ -46,7 +47,7 @@ def conclude(
     from .judge import judge_run
     from .leaks import findings_of
 
-    right, findings, stages = judge_run(record, attached.objective, known["tokenizer"])
+    right, findings, stages = judge_run(record, attached.objective, known["tokenizer"], heard)
     if known["leaks"] is not None:
         findings = sorted([*findings, *findings_of(known["leaks"])], key=lambda finding: finding.level != FAULT)
     return Outcome(right=right, findings=findings, stages=stages, **known)

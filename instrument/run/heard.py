@@ -5,6 +5,7 @@ Letters: b rows, t tokens.
 
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,12 @@ class Hearing:
         self._open: Any = None
 
     def listen(self, module: Any) -> None:
-        """Note what goes into the loss from now on."""
+        """Note what goes into the loss from now on.
+
+        Under data parallelism the trainer's own loss runs the wrapper, and its reference the model inside.
+        """
+        while isinstance(module, torch.nn.parallel.DistributedDataParallel):
+            module = module.module
         self._handles = [module.register_forward_pre_hook(self.before, with_kwargs=True)]
         if self._family in ("DPOTrainer", "KTOTrainer", "CPOTrainer", "ORPOTrainer", "OnlineDPOTrainer"):
             for model in [module] if self._reference is None else [module, self._reference]:
@@ -151,3 +157,28 @@ def of_logits(output: Any, ids: torch.Tensor) -> np.ndarray:
     with torch.no_grad():
         log_p = torch.log_softmax(output.logits.detach()[:, :-1], -1)
         return np.asarray(log_p.gather(-1, ids[:, 1:, None])[..., 0].double().cpu().numpy())
+
+
+def save(heard: list[Heard], file: Path) -> None:
+    """Write what one rank has heard."""
+    tables = {
+        f"{number} {name}": table
+        for number, one in enumerate(heard)
+        for name, table in [("mask", one.mask), *((f"told {name}", table) for name, table in one.told.items())]
+    }
+    with file.open("wb") as out:
+        np.savez(out, allow_pickle=False, **tables)
+
+
+def load(file: Path) -> list[Heard]:
+    """Read it again."""
+    heard: dict[int, Heard] = {}
+    with np.load(file) as tables:
+        for key, table in tables.items():
+            number, kind, *name = key.split(" ")
+            one = heard.setdefault(int(number), Heard(np.zeros(0), {}))
+            if kind == "mask":
+                one.mask = table
+            else:
+                one.told[" ".join(name)] = table
+    return list(heard.values())

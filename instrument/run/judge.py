@@ -9,18 +9,24 @@ from ..report.report import Report
 from .closed import deviations
 from .finding import FAULT, NOTE, WARNING, Finding
 from .forms import NotTold
+from .heard import Heard
 from .tokens import Said, sentences
 from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, UNKNOWN, Objective
 
 
-def judge_run(record: Record, objective: Objective, tokenizer: object) -> tuple[str, list[Finding], tuple[str, ...]]:
+def judge_run(
+    record: Record, objective: Objective, tokenizer: object, heard: list[list[Heard]]
+) -> tuple[str, list[Finding], tuple[str, ...]]:
     """What a run without a fault does right, empty where that cannot be judged; all findings, faults first; and stages.
 
     Stages are those of the first window that is wrong, or of the first; none where only the loss was measured.
+
+    Args:
+        heard: [rank] what the loss was given, of the ranks whose rows are in the record.
     """
     stages: tuple[str, ...] = ()
     if objective.kind in (TARGETS, PAIRS, POLICY, REWARDS):
-        right, found = by_closed_form(record, objective)
+        right, found = by_closed_form(record, objective, heard)
     elif objective.kind == UNKNOWN:
         right = ""
         found = [("not-judged", NOTE, objective.reason, n) for n in range(len(record.windows))]
@@ -54,7 +60,9 @@ def by_token_mean(record: Record, objective: Objective) -> tuple[str, list[tuple
     return "" if blind else f"every target weighs the same: {' / '.join(names)}", found, stages
 
 
-def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tuple[str, str, str, int]]]:
+def by_closed_form(
+    record: Record, objective: Objective, heard: list[list[Heard]]
+) -> tuple[str, list[tuple[str, str, str, int]]]:
     """Compare with the closed form of one of TRL's losses."""
     code = {
         TARGETS: "supervised-weights",
@@ -67,7 +75,7 @@ def by_closed_form(record: Record, objective: Objective) -> tuple[str, list[tupl
     whose = f"{name}, {loss}" if loss else name
     found = beside(record)
     try:
-        told = deviations(record, objective)
+        told = deviations(record, objective, heard)
     except NotTold as missing:
         said = f"the weights of {name} are not compared with their closed form: {missing.args[0]}"
         return "", [

@@ -29,21 +29,26 @@ class Meeting:
                 file.unlink(missing_ok=True)
 
     def mine(self) -> list[Path]:
-        """Files that this rank may leave: its record, or why it has none."""
-        return [self.folder / f"rank-{self.rank}-of-{self.ranks}.json", self.folder / f"rank-{self.rank}.txt"]
+        """Files that this rank may leave: its record, or why it has none, and what its loss was given."""
+        names = f"rank-{self.rank}-of-{self.ranks}.json", f"rank-{self.rank}.txt", f"heard-{self.rank}.npz"
+        return [self.folder / name for name in names]
 
-    def leave(self, record: Any, reason: str) -> None:
-        """Hand over what this rank measured, or why it did not."""
+    def leave(self, record: Any, reason: str, heard: Any = ()) -> None:
+        """Hand over what this rank measured and what its loss was given, or why it did not measure."""
         from ..saved import save
+        from .heard import save as save_heard
 
         if record is not None and not reason:
+            # The record comes last: who sees it may read both.
+            save_heard(list(heard), self.mine()[2])
             save(record, self.folder)
         else:
             self.mine()[1].write_text(reason or "it measured nothing")
 
-    def gather(self, seconds: float = 60.0) -> tuple[Any, str]:
-        """The records of all ranks as one; or None, and why."""
+    def gather(self, seconds: float = 60.0) -> tuple[Any, str, list[Any]]:
+        """The records of all ranks as one, or None, and why; and [rank] what the loss was given."""
         from ..saved import load
+        from .heard import load as load_heard
 
         deadline = time.monotonic() + seconds
         missing: list[int] = []
@@ -51,23 +56,25 @@ class Meeting:
             reasons = {r: self.folder / f"rank-{r}.txt" for r in range(self.ranks)}
             for r, file in reasons.items():
                 if file.exists():
-                    return None, f"rank {r} of {self.ranks} has no verdict: {file.read_text()}"
+                    return None, f"rank {r} of {self.ranks} has no verdict: {file.read_text()}", []
             missing = [r for r in range(self.ranks) if not (self.folder / f"rank-{r}-of-{self.ranks}.json").exists()]
             if not missing:
                 try:
-                    return load(self.folder), ""
+                    heard = [load_heard(self.folder / f"heard-{r}.npz") for r in range(self.ranks)]
+                    return load(self.folder), "", heard
                 except (LookupError, ValueError) as problem:
-                    return None, str(problem.args[0])
+                    return None, str(problem.args[0]), []
                 finally:
                     if not self.named:
                         # Every rank has left what it had, and nobody else knows of the folder.
                         shutil.rmtree(self.folder, ignore_errors=True)
             time.sleep(0.05)
-        return None, (
+        why = (
             f"{len(missing)} of {self.ranks} ranks handed over no record within {seconds:g} s, rank {missing[0]} the "
             f"first of them; where the ranks share no folder for temporary files, name one by --records (it was "
             f"{self.folder})"
         )
+        return None, why, []
 
 
 def default_folder() -> Path:

@@ -95,25 +95,31 @@ def test_targets_of_a_classifier_are_told_as_classes(tmp_path):
 
 @pytest.mark.spawn
 @pytest.mark.parametrize(
-    ("words", "status", "verdict"),
+    ("words", "fault", "status", "verdict"),
     [
-        ([], 0, "weighbridge: OK: every target weighs the same: token mean, w = 1/N"),
-        (["--mean-of-means"], 1, "weighbridge: FAULT [mean-of-rank-means]"),
+        (["ddp.py"], "", 0, "OK: every target weighs the same: token mean, w = 1/N"),
+        (["ddp.py", "--mean-of-means"], "", 1, "FAULT [mean-of-rank-means]"),
+        (["dpo_lora.py"], "", 0, "OK: every target weighs what DPOTrainer documents (sigmoid)"),
+        (["dpo_lora.py"], "pairs_added_up", 1, "FAULT [preference-weights] rank 0: "),
+        (["grpo.py"], "", 0, "OK: every target weighs what GRPOTrainer documents (dapo)"),
+        (["grpo.py"], "window_divided_again", 1, "FAULT [policy-weights] rank 0: "),
+        (["preference.py", "--objective", "kto"], "", 0, "OK: every target weighs what KTOTrainer documents (kto)"),
     ],
 )
-def test_two_ranks_get_one_verdict(words, status, verdict, tmp_path):
+def test_two_ranks_get_one_verdict(words, fault, status, verdict, tmp_path):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
     free = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--nnodes", "1"]
-    command = [sys.executable, "-m", "instrument.cli", "run", "--records", str(tmp_path / "records")]
+    with_fault = [sys.executable, "-m", "faults", "run", fault, "--"] if fault else []
+    command = [sys.executable, "-m", "instrument.cli", "run", "--stop", "--records", str(tmp_path / "records")]
     ended = subprocess.run(
-        [*launcher[:3], *free, *launcher[3:], *command, str(EXAMPLES / "ddp.py"), *words],
+        [*with_fault, *launcher[:3], *free, *launcher[3:], *command, str(EXAMPLES / words[0]), *words[1:]],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "GLOO_SOCKET_IFNAME": "lo"},
     )
 
     assert 1 == ended.stderr.count("weighbridge: ")
-    assert verdict in ended.stderr
+    assert f"weighbridge: {verdict}" in ended.stderr
     assert "all 2 ranks" in ended.stderr
     assert status == ended.returncode
 

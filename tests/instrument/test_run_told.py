@@ -112,7 +112,7 @@ def test_a_rank_without_a_verdict_takes_it_from_all(two_ranks):
     first.leave(record, "")
     second.leave(None, "it is frozen")
 
-    assert (None, "rank 1 of 2 has no verdict: it is frozen") == first.gather(1)
+    assert (None, "rank 1 of 2 has no verdict: it is frozen", []) == first.gather(1)
 
 
 def test_a_rank_that_never_comes_is_named(two_ranks):
@@ -121,7 +121,7 @@ def test_a_rank_that_never_comes_is_named(two_ranks):
     record.rank, record.ranks = 0, 2
     first.leave(record, "")
 
-    found, why = first.gather(0.2)
+    found, why, _ = first.gather(0.2)
     assert found is None
     assert "1 of 2 ranks handed over no record within 0.2 s, rank 1" in why
 
