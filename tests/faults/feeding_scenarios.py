@@ -6,6 +6,7 @@ from instrument import tracer_rows, watch, xray_rows
 from instrument.leak_probe import build_leak_probe
 from instrument.loops.trainer import run_trainer
 from instrument.probe import vocabulary_for
+from tests.faults.resume_scenarios import RESUMES
 
 LENGTHS = [4, 7, 3, 9, 5, 6]
 
@@ -97,4 +98,5 @@ FEEDING = (
     trainer_first_targets,
     trainer_own_loss,
     watched_accumulation,
+    *RESUMES,
 )
