@@ -55,6 +55,48 @@ def jsd(student: ArrayLike, teacher: ArrayLike, beta: float, temperature: float)
     return np.asarray(-scale / t * np.exp(log_p) * (log_p - log_m - divergence))
 
 
+def top_k(
+    student: ArrayLike, teacher: ArrayLike, beta: float, temperature: float, words: int, tail: bool = False
+) -> Float:
+    """Push of the divergence over the words that the student finds most likely.
+
+        z' = z_v for v of the support S, and with tail log sum_(v not in S) e^z_v behind them; the teacher's likewise
+        g = ``jsd`` of both z',   -dL/dz_v = g_v in S, else g_tail e^z_v / sum_(u not in S) e^z_u
+
+    The softmax of z' renormalizes, or leaves one bucket for the rest, which pulls at its words by their parts of it. S
+    carries no gradient. Source: ``compute_topk_self_distillation_loss`` of trl/experimental/sdpo/loss_utils.py and
+    sdft/loss_utils.py.
+
+    Student, teacher, beta, temperature, result and errors as for ``jsd``.
+
+    Args:
+        words: distillation_topk, the size of S, from 1; with tail, a word must be left.
+        tail: distillation_add_tail.
+    """
+    shape = shape_of(student)
+    t = positive(temperature, "temperature")
+    z_nv, q_nv = (np.asarray(values, np.float64) / t for values in (student, teacher))
+    if len(shape) != 2 or not 1 <= words <= shape[1] - tail:
+        raise ValueError(f"words must be 1 to {shape[-1] - tail}, got words={words}: of logits of shape {list(shape)}")
+    if q_nv.shape != shape:
+        raise ValueError(f"teacher must have shape {list(shape)}, got {list(q_nv.shape)}")
+    order = np.argsort(-z_nv, axis=1, kind="stable")
+    kept, rest = order[:, :words], order[:, words:]
+    sides = [np.take_along_axis(values, kept, 1) for values in (z_nv, q_nv)]
+    if tail:
+        others = [np.take_along_axis(values, rest, 1) for values in (z_nv, q_nv)]
+        sides = [
+            np.concatenate([side, np.logaddexp.reduce(other, 1, keepdims=True)], 1)
+            for side, other in zip(sides, others)
+        ]
+    g = jsd(sides[0], sides[1], beta, 1.0) / t
+    push = np.zeros(shape)
+    np.put_along_axis(push, kept, g[:, :words], 1)
+    if tail:
+        np.put_along_axis(push, rest, g[:, words:] * np.exp(log_softmax(others[0])), 1)
+    return push
+
+
 def sampled_token(
     student: ArrayLike, teacher: ArrayLike, old: ArrayLike, mask: ArrayLike, cap: float = np.inf
 ) -> Float:

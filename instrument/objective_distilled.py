@@ -10,11 +10,12 @@ the temperature: with the errors of a log-softmax, u (6 M + V/4 + 3 log V + 6), 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_forms import distillation, rounding
+from closed_forms import distillation, policy_tokens, rounding
 
 from .objective_bounds import Expected
 from .objective_record import Taught
@@ -30,7 +31,8 @@ class Share:
         mask: [b, t] the token is of the completion.
         weight: [b, t] the gradient over that of the divergence at the token alone.
         remainder: [b, t] what this leaves of the gradient, in the unit of the weight.
-        amplification: [b, t] largest column of d hidden / d logits over the gradient of the divergence.
+        amplification: [b, t] largest column of d hidden / d logits over the gradient of the divergence; infinite where
+            the models agree.
         largest: [b, t] largest |logit| of student and teacher, over the temperature.
     """
 
@@ -42,21 +44,56 @@ class Share:
     largest: Floats
 
 
-def shares(windows: list[list[Taught]], beta: float, temperature: float) -> list[list[Share]]:
+@dataclass(frozen=True)
+class Support:
+    """Over which words a divergence runs; as in ``distillation.top_k``.
+
+    Attributes:
+        words: how many, None for the vocabulary.
+        tail: the rest is one bucket.
+    """
+
+    words: int | None = None
+    tail: bool = False
+
+    def push(self, student: Floats, teacher: Floats, beta: float, temperature: float) -> Floats:
+        """[n, v] -dL/dz of the student's logits."""
+        if self.words is None:
+            return distillation.jsd(student, teacher, beta, temperature)
+        return distillation.top_k(student, teacher, beta, temperature, self.words, self.tail)
+
+    def asked(self) -> dict[str, Any]:
+        """By the names of SDFTConfig and SDPOConfig."""
+        if self.words is None:
+            return {"distillation_mode": "full_logits", "distillation_topk": None}
+        return {
+            "distillation_mode": "topk_logits",
+            "distillation_topk": self.words,
+            "distillation_add_tail": self.tail,
+        }
+
+
+def shares(
+    windows: list[list[Taught]], beta: float, temperature: float, support: Support = Support()
+) -> list[list[Share]]:
     """[window][micro-batch] what is measured; beta and temperature as in ``distillation.jsd``."""
-    return [[share_of(batch, beta, temperature) for batch in window] for window in windows]
+    return [[share_of(batch, beta, temperature, support) for batch in window] for window in windows]
 
 
-def share_of(batch: Taught, beta: float, temperature: float) -> Share:
+def share_of(batch: Taught, beta: float, temperature: float, support: Support) -> Share:
     """One micro-batch."""
     shape = len(batch.marks), max(marks.size for marks in batch.marks)
     tables = [np.zeros(shape) for _ in range(5)]
     for b, (marks, pull, p, q) in enumerate(zip(batch.marks, batch.pull, batch.student, batch.teacher)):
-        unit_nh = distillation.jsd(p, q, beta, temperature) @ batch.head
+        unit_nh = support.push(p, q, beta, temperature) @ batch.head
+        longest = np.linalg.norm(batch.head, axis=1).max() / temperature
         size_n = np.linalg.norm(unit_nh, axis=1)
-        weight = (pull * unit_nh).sum(1) / size_n**2
+        # Where both models agree nothing has a unit, and what is pulled all the same is counted in that of a word.
+        agree_n = size_n == 0
+        size_n = np.where(agree_n, longest, size_n)
+        weight = np.where(agree_n, np.linalg.norm(pull, axis=1), (pull * unit_nh).sum(1) / size_n) / size_n
         rest = np.linalg.norm(pull - weight[:, None] * unit_nh, axis=1) / size_n
-        column = np.linalg.norm(batch.head, axis=1).max() / temperature / size_n
+        column = np.where(agree_n, np.inf, longest / size_n)
         largest = np.maximum(np.abs(p).max(1), np.abs(q).max(1)) / temperature
         for table, values in zip(tables, (marks, weight, rest, column, largest)):
             table[b, : marks.size] = values
@@ -74,10 +111,28 @@ def of_counted(windows: list[list[Share]], counts: Sequence[float], vocabulary: 
     return [[of_batch(batch, 1 / n, vocabulary) for batch in window] for window, n in zip(windows, counts)]
 
 
+def of_completions(windows: list[list[Share]], vocabulary: int, skipped: int = 0) -> list[list[Expected]]:
+    """[window][micro-batch] as ``policy_tokens.by_completion`` has it: SDFT and SDPO.
+
+    Args:
+        skipped: num_loss_tokens_to_skip, how many first tokens of a completion are left out.
+    """
+    return [
+        [of_batch(batch, by_completion(batch.mask, skipped, len(window)), vocabulary) for batch in window]
+        for window in windows
+    ]
+
+
+def by_completion(mask: Bools, skipped: int, k: int) -> Floats:
+    """[b, t] share of the tokens behind the skipped ones; 0 at these."""
+    left = mask & (np.arange(mask.shape[1]) >= mask.argmax(1, keepdims=True) + skipped)
+    return np.asarray(left * policy_tokens.by_completion(left, k))
+
+
 def of_batch(batch: Share, share: Floats | float, vocabulary: int) -> Expected:
     """One micro-batch; share: what the tokens of its completions weigh, of a shape that broadcasts with [b, t]."""
     weight = np.asarray(batch.mask * share, np.float64)
-    return Expected(weight, relative_error(batch, vocabulary) * weight)
+    return Expected(weight, np.where(weight == 0, 0.0, relative_error(batch, vocabulary) * weight))
 
 
 def relative_error(batch: Share, vocabulary: int) -> Floats:
@@ -88,28 +143,32 @@ def relative_error(batch: Share, vocabulary: int) -> Floats:
     return np.where(error > 0.1, np.nan, error)
 
 
-def other_divergence(taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int) -> str:
+def other_divergence(
+    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support = Support()
+) -> str:
     """Empty where the gradients are those of the divergence; else the first that is not, and which one fits them all.
 
     A gradient is of the divergence where what it leaves is no more than rounding: of the weight, as far as that may be
     off itself.
     """
-    first = apart(taught, beta, temperature, vocabulary)
+    first = apart(taught, beta, temperature, vocabulary, support)
     if not first:
         return ""
     own = {beta, 1 - beta}
     for other in sorted({0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0} | own):
         for at in sorted({0.5, 1.0, 2.0, temperature, temperature**2}):
-            if not apart(taught, other, at, vocabulary):
+            if not apart(taught, other, at, vocabulary, support):
                 return f"{first}; it is that with beta = {other:g} at temperature {at:g}"
     return first
 
 
-def apart(taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int) -> str:
+def apart(
+    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support = Support()
+) -> str:
     """The first token whose gradient is not that of the divergence."""
-    for number, window in enumerate(shares(taught, beta, temperature)):
+    for number, window in enumerate(shares(taught, beta, temperature, support)):
         for batch in window:
-            bound = np.abs(batch.weight) * relative_error(batch, vocabulary)
+            bound = np.where(batch.weight == 0, 0.0, np.abs(batch.weight) * relative_error(batch, vocabulary))
             bad = np.argwhere(batch.mask & (batch.remainder > bound))
             if bad.size:
                 b, t = bad[0]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .objective_distilled import of_counted, of_distilled, other_divergence, shares
+from .objective_distilled import Support, of_completions, of_counted, of_distilled, other_divergence, shares
 from .objective_record import ObjectiveRun, Taught
 from .tiny import tiny_policy
 from .trl_rows import GROUPS, VOCABULARY
@@ -69,6 +69,23 @@ def generalized(name: str, beta: float, generated: bool) -> Run:
     return run
 
 
+def demonstrated(alpha: float, support: Support, skipped: int = 0, **more: Any) -> Run:
+    """SDFTTrainer, with num_loss_tokens_to_skip; more: of its options."""
+
+    def run() -> ObjectiveRun:
+        from .loops.sdft import run_sdft
+
+        told = [(prompt, (50, 51, 52 + i), answer) for i, (prompt, answer) in enumerate(ANSWERS)]
+        options = {"distillation_alpha": alpha, "num_loss_tokens_to_skip": skipped, "learning_rate": 0.1, **more}
+        taught, changes = run_sdft(tiny_policy(VOCABULARY), told, **options, **support.asked(), **SPLIT)
+        windows = shares(taught, alpha, 1.0, support)
+        found = compared(windows, of_completions(windows, VOCABULARY, skipped), changes)
+        found.apart = other_divergence(taught, alpha, 1.0, VOCABULARY, support)
+        return found
+
+    return run
+
+
 RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("Distillation, beta 0", False, teaching(0.0, 1.0)),
     ("Distillation, beta 1/2", False, teaching(0.5, 2.0)),
@@ -79,4 +96,8 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("GKD, generated", True, generalized("GKD", 0.5, True)),
     ("GOLD, written", True, generalized("GOLD", 0.25, False)),
     ("GOLD, generated", True, generalized("GOLD", 1.0, True)),
+    ("SDFT", False, demonstrated(0.5, Support(5))),
+    ("SDFT, tail and skipped tokens", False, demonstrated(1.0, Support(5, True), 1)),
+    ("SDFT, all words, live teacher", False, demonstrated(0.25, Support(), teacher_model_kind="live")),
+    ("SDFT, all words, averaged teacher", False, demonstrated(0.0, Support(), teacher_model_kind="ema")),
 )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms.distillation import iw_opd, jsd, sampled_token
+from closed_forms.distillation import iw_opd, jsd, sampled_token, top_k
 from tests.closed_forms.tokens import draw_log_p, draw_mask, row_numbers, seeds, widths
 
 LOG3 = math.log(3)
@@ -97,6 +97,43 @@ def test_the_mixture_has_a_share(beta):
 def test_the_temperature_is_positive():
     with pytest.raises(ValueError, match=r"^temperature must be positive and finite, got temperature=0$"):
         jsd(STUDENT, TEACHER, 0.5, 0)
+
+
+def test_two_words_of_three_are_renormalized():
+    push = top_k([[LOG3, 0.0, -9.0]], [[0.0, 0.0, 9.0]], 0, 1, 2)
+
+    np.testing.assert_allclose(push, [[-1 / 4, 1 / 4, 0]], atol=ATOL)
+
+
+def test_a_tail_pulls_at_its_words_by_their_parts():
+    # 3/6 against a tail of 1/6 and 2/6; the teacher gives 1/2 and 1/4, 1/4
+    push = top_k(np.log([[3, 1, 2]]), np.log([[3 / 2, 1, 1]]), 0, 1, 1, True)
+
+    g = (3 / 2) / (7 / 2) - 1 / 2
+    np.testing.assert_allclose(push, [[g, -g / 3, -g * 2 / 3]], atol=ATOL)
+
+
+@given(seeds, betas)
+def test_all_words_are_the_vocabulary(seed, beta):
+    student, teacher = draw_logits(seed)
+
+    np.testing.assert_allclose(top_k(student, teacher, beta, 2, 5), jsd(student, teacher, beta, 2), atol=ATOL)
+
+
+@given(seeds, betas, st.integers(1, 4), st.booleans())
+def test_pushes_of_a_support_cancel(seed, beta, words, tail):
+    np.testing.assert_allclose(top_k(*draw_logits(seed), beta, 1, words, tail).sum(1), 0, atol=ATOL)
+
+
+@pytest.mark.parametrize(("words", "tail", "most"), [(0, False, 2), (3, False, 2), (2, True, 1)])
+def test_a_support_is_part_of_the_vocabulary(words, tail, most):
+    with pytest.raises(ValueError, match=rf"^words must be 1 to {most}, got words={words}: of logits of shape"):
+        top_k(STUDENT, TEACHER, 0.5, 1, words, tail)
+
+
+def test_the_teacher_of_a_support_has_the_same_words():
+    with pytest.raises(ValueError, match=r"^teacher must have shape \[1, 2\], got \[1, 3\]"):
+        top_k(STUDENT, [[1, 2, 3]], 0.5, 1, 1)
 
 
 def test_sampled_tokens_move_towards_the_teacher():

@@ -1,5 +1,7 @@
 """What the loops and checks of the trainers that learn from a teacher refuse, see and name."""
 
+import importlib
+
 import pytest
 
 from instrument import trl_checks
@@ -52,6 +54,35 @@ def test_a_divergence_that_fits_nothing_is_a_fault_all_the_same(gkd, monkeypatch
 
     assert status == "FAULT"
     assert measured.endswith("is not that of the divergence with beta = 0.25 at temperature 1")
+
+
+@pytest.mark.parametrize(
+    ("check", "seam", "change"),
+    [
+        ("SDFT", "sdft_trainer.compute_topk_self_distillation_loss", {"distillation_add_tail": True}),
+        (
+            "SDFT, all words, live teacher",
+            "sdft_trainer.compute_full_logit_self_distillation_loss",
+            {"distillation_alpha": 0.75},
+        ),
+    ],
+)
+def test_a_divergence_of_sdft_over_other_words_is_a_fault(check, seam, change, monkeypatch):
+    experimental("sdft", "SDFT")
+    path = f"trl.experimental.sdft.{seam}"
+    original = getattr(importlib.import_module(path.rsplit(".", 1)[0]), path.rsplit(".", 1)[1])
+    monkeypatch.setattr(path, lambda *args, **options: original(*args, **{**options, **change}))
+
+    assert judge_objective(CHECKS[check](), [])[1] == "FAULT"
+
+
+def test_a_teacher_that_follows_twice_as_fast_is_a_fault(monkeypatch):
+    experimental("sdft", "SDFT")
+    kind = importlib.import_module("trl.experimental.sdft.teacher_sync").SyncTeacherModelCallback
+    original = kind.sync_target_model
+    monkeypatch.setattr(kind, "sync_target_model", staticmethod(lambda model, to, rate: original(model, to, 2 * rate)))
+
+    assert judge_objective(CHECKS["SDFT, all words, averaged teacher"](), [])[1] == "FAULT"
 
 
 @pytest.mark.parametrize("run", [run_gkd, run_gold])

@@ -27,6 +27,28 @@ def test_jsd(seed, beta, temperature):
     assert_gradient(gradient, push, argument=16 / temperature, addend=40 / temperature)
 
 
+@given(seeds, st.sampled_from([0, 0.25, 1]), st.sampled_from([1, 2]), st.integers(1, 5), st.booleans())
+def test_top_k(seed, beta, temperature, words, tail):
+    student, teacher = np.random.default_rng(seed).permuted(np.arange(24)).reshape(2, 2, 6) / 4
+    support = torch.tensor(np.argsort(-student, 1)[:, :words])
+
+    def over_support(z):
+        p = torch.softmax(z / temperature, 1).gather(1, support)
+        return torch.cat([p, 1 - p.sum(1, keepdim=True)], 1) if tail else p / p.sum(1, keepdim=True)
+
+    def kl(a, b):
+        return (a * (torch.log(a) - torch.log(b))).sum()
+
+    def loss(z):
+        p, q = over_support(z), over_support(torch.tensor(teacher))
+        m = (1 - beta) * p + beta * q
+        return kl(q, p) if beta == 0 else kl(p, q) if beta == 1 else beta * kl(q, m) + (1 - beta) * kl(p, m)
+
+    (gradient,) = negative_gradient(loss, student)
+    # 1 - sum p leaves as little as e^-6 / 6 of its addends
+    assert_gradient(gradient, distillation.top_k(student, teacher, beta, temperature, words, tail), 6 * np.e**6, 12)
+
+
 @given(seeds, row_numbers, widths, st.sampled_from([0.5, 2.0]))
 def test_sampled_tokens(seed, rows, width, cap):
     rng = np.random.default_rng(seed)

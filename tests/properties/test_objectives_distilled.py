@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from instrument.loops.distillation import run_distillation
 from instrument.loops.gkd import run_gkd, run_gold
-from instrument.objective_distilled import of_counted, of_distilled, other_divergence, shares
+from instrument.loops.sdft import run_sdft
+from instrument.objective_distilled import (
+    Support,
+    of_completions,
+    of_counted,
+    of_distilled,
+    other_divergence,
+    shares,
+)
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows
 from tests.properties.strategies import VOCABULARY, Ids, few, lengths, seeds
@@ -72,3 +80,32 @@ def test_every_token_of_gkd_and_gold(run, drawn, beta, generated, seed):
     rows, repeats = written if generated else answers, 1 if run is run_gkd else split["gradient_accumulation_steps"]
     counts = [repeats * sum(len(rows[n][1]) for batch in window for n in batch.numbers) for window in taught]
     assert_taught(taught, beta, 1.0, counts)
+
+
+@pytest.mark.parametrize("support", [Support(), Support(3), Support(3, True)], ids=["all", "few", "tail"])
+@few
+@given(
+    drawn=lessons(end=(2,)),
+    alpha=st.sampled_from([0.0, 0.25, 1.0]),
+    skipped=st.integers(0, 1),
+    kind=st.sampled_from(["base", "live", "ema"]),
+    seed=seeds,
+)
+def test_every_token_of_sdft(support, drawn, alpha, skipped, kind, seed):
+    answers, split = drawn
+    told = [(prompt, (*prompt, 1), completion) for prompt, completion in answers]
+
+    taught, _ = run_sdft(
+        tiny_policy(VOCABULARY, seed),
+        told,
+        distillation_alpha=alpha,
+        num_loss_tokens_to_skip=skipped,
+        teacher_model_kind=kind,
+        teacher_update_rate=0.25,
+        learning_rate=RATE,
+        **support.asked(),
+        **split,
+    )
+    measured = shares(taught, alpha, 1.0, support)
+    assert_follows(measured, of_completions(measured, VOCABULARY, skipped))
+    assert other_divergence(taught, alpha, 1.0, VOCABULARY, support) == ""

@@ -1,0 +1,91 @@
+"""trl.experimental's real SDFTTrainer, driven on given completions of a student whose teacher reads more."""
+
+import copy
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from datasets import Dataset
+
+from ..objective_record import Taught
+from .generation import generating
+from .gkd import CHANGES as COMMON
+from .reference_free import experimental
+from .scored import OldNames, Parameters, Snapshots, keep_as_reference, settings, tokenizer_of_words, words
+from .taught import lessons, teach
+
+CHANGES = {
+    **COMMON,
+    "teacher": "loaded by TRL from the path in the model's config: the student as it was",
+    "teacher_prompt_template": "the prompt and what the teacher alone reads, and no words between",
+}
+Told = tuple[Sequence[int], Sequence[int], Sequence[int]]
+
+
+def run_sdft(
+    model: Any, told: Sequence[Told], *, micro_batch: int, **arguments: Any
+) -> tuple[list[list[Taught]], dict[str, str]]:
+    """Train for one epoch.
+
+    Args:
+        model: the student; the teacher is what teacher_model_kind makes of it.
+        told: prompt, what the teacher alone reads, and completion ids; no prompt twice.
+        micro_batch: completions per backward.
+        arguments: further SDFTConfig, over the ones in CHANGES.
+
+    Returns:
+        [window][micro-batch], and the changes from the defaults.
+
+    Raises:
+        ValueError: a row without a token, a prompt twice, a completion that generation would not end, or what
+            SDFTConfig refuses.
+        LookupError: what is installed has no such trainer.
+    """
+    trainer, config = experimental("sdft", "SDFT")
+    script = lessons([(p, c) for p, _, c in told], [(*p, *more) for p, more, _ in told])
+    generate = generating({tuple(p): [c] for p, _, c in told})
+    snapshots, first = Snapshots(), copy.deepcopy(model)
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        keep_as_reference(model, first, folder)
+        built = trainer(
+            model=model,
+            args=settings(
+                config,
+                folder,
+                per_device_train_batch_size=micro_batch,
+                shuffle_dataset=False,
+                teacher_prompt_template="{prompt} {privileged_context}",
+                **{"num_generations": 1, **arguments},
+            ),
+            train_dataset=Dataset.from_list(
+                [{"prompt": words(p), "privileged_context": words(more)} for p, more, _ in told]
+            ),
+            processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+        )
+        built.model.generate = generate
+        windows = teach(built, first, script, snapshots, Teacher(built.args, snapshots, first).at)
+    return windows, dict(CHANGES)
+
+
+class Teacher:
+    """What teacher_model_kind makes of a student, from the parameters that the student had in each window.
+
+    base   the first;   live   those of the window;   ema   t <- (1 - rate) t + rate s behind every sync_steps steps
+    """
+
+    def __init__(self, args: Any, snapshots: Snapshots, first: Any) -> None:
+        self.args, self.snapshots = args, snapshots
+        self.first = {name: p.detach().clone() for name, p in first.named_parameters()}
+
+    def at(self, window: int) -> Parameters:
+        """Parameters of the teacher in a window."""
+        if self.args.teacher_model_kind == "base":
+            return self.first
+        if self.args.teacher_model_kind == "live":
+            return self.snapshots.windows[window]
+        mean, rate = self.first, self.args.teacher_update_rate
+        for step in range(1, window + 1):
+            if step % self.args.teacher_sync_steps == 0:
+                now = self.snapshots.windows[step]
+                mean = {name: (1 - rate) * p + rate * now[name] for name, p in mean.items()}
+        return mean
