@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._window import Float, Window
-from .aggregation import token_mean
+from .aggregation import targets_dropped, token_mean
 from .completions import Rows, by_window
 from .leaks import Lengths, Pattern, lower_triangular
 
@@ -149,3 +149,35 @@ def first_leak_only(lengths: Lengths) -> Pattern:
     pattern = lower_triangular(lengths)
     pattern[1:, 1:] &= pattern.T[1:, 1:]
     return pattern
+
+
+def in_percent(window: Window) -> list[Float]:
+    """Weight of each target when weights are kept in whole hundredths.
+
+        w = round(100 / N) / 100
+
+    Raises:
+        ValueError: as ``token_mean``.
+    """
+    return [np.round(row, 2) for row in token_mean(window)]
+
+
+def by_targets_of_its_row(window: Window) -> list[Float]:
+    """Weight of each target when it is told times the targets of its row, and not times N.
+
+        w_b = n_b / N^2
+
+    Raises:
+        ValueError: as ``token_mean``.
+    """
+    return [row * row.size / sum(map(sum, window)) for row in token_mean(window)]
+
+
+def zeros_missing(window: Window, dropped: Sequence[Sequence[bool]]) -> list[Float]:
+    """Weight of each target when a weight of exactly zero is left out.
+
+        w_t = nan if dropped_t else 1 / N'
+
+    Arguments and errors as for ``aggregation.targets_dropped``.
+    """
+    return [np.where(row == 0, np.nan, row) for row in targets_dropped(window, dropped)]

@@ -7,9 +7,11 @@ from hypothesis import given
 from closed_forms.aggregation import token_mean
 from closed_forms.misreadings import (
     below_floor_zeroed,
+    by_targets_of_its_row,
     first_backward_read,
     first_leak_only,
     first_target_heavy,
+    in_percent,
     last_micro_batch_read,
     last_rows_missing,
     last_sequence_unsearched,
@@ -17,6 +19,7 @@ from closed_forms.misreadings import (
     relative_to_mean,
     rows_with_padding,
     sign_lost,
+    zeros_missing,
 )
 from tests.closed_forms.compare import assert_other_weights, assert_weights, total
 from tests.closed_forms.strategies import windows
@@ -102,6 +105,8 @@ def test_nobody_asks_what_the_last_sequence_reads():
         first_backward_read,
         last_micro_batch_read,
         rows_with_padding,
+        in_percent,
+        by_targets_of_its_row,
     ],
 )
 def test_window_without_target_is_refused(form):
@@ -118,3 +123,15 @@ def test_of_all_sequences_before_only_the_first_is_found():
 def test_a_leak_needs_sequences():
     with pytest.raises(ValueError, match="lengths"):
         first_leak_only([])
+
+
+def test_weights_in_whole_hundredths():
+    assert_weights([[0.33], [0.33, 0.33]], in_percent([[1, 2]]))
+
+
+def test_weights_in_units_of_each_rows_own_targets():
+    assert_weights([[1 / 9], [2 / 9, 2 / 9]], by_targets_of_its_row([[1, 2]]))
+
+
+def test_a_weight_of_zero_is_missing():
+    assert_weights([[1.0], [np.nan, np.nan]], zeros_missing([[1, 2]], [[False], [True, True]]))

@@ -19,6 +19,7 @@ from tests.faults.absence_scenarios import ABSENCE
 from tests.faults.feeding_scenarios import FEEDING
 from tests.faults.leak_scenarios import LEAKS
 from tests.faults.rank_scenarios import RANKS
+from tests.faults.told_scenarios import TOLD
 from tests.faults.trl_scenarios import OBJECTIVES
 from tests.faults.update_scenarios import UPDATES
 
@@ -114,4 +115,7 @@ def unlogged(scenario):
 SCENARIOS = {
     run.__name__: run
     for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
-} | {scenario.__name__: unlogged(scenario) for scenario in (*LEAKS, *FEEDING, *ABSENCE, *OBJECTIVES, *RANKS, *UPDATES)}
+} | {
+    scenario.__name__: unlogged(scenario)
+    for scenario in (*LEAKS, *FEEDING, *ABSENCE, *OBJECTIVES, *RANKS, *TOLD, *UPDATES)
+}

@@ -1,5 +1,6 @@
 """R14: each sample runs exactly once in an epoch, on one rank or two, whatever stands around it in a batch."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -9,6 +10,7 @@ from closed_forms.shares import filled_up
 from instrument import watch
 from instrument.ledger import ledger, times
 from instrument.loops.trainer import run_trainer
+from tests.instrument.records import a_record, a_row, a_window
 from tests.properties.loops import live_model, live_rows
 from tests.properties.strategies import RANKS, few, rank_shapes
 from tests.ranks.jobs import watched
@@ -113,3 +115,46 @@ def test_a_sample_is_known_padded_on_either_side_and_packed(lengths, seed):
 
     assert entries[0] == entries[1] == entries[2]
     assert [entry.targets for entry in report.ledger()] == [len(row) - 1 for row in rows]
+
+
+# Few ids and short samples, so that some are permutations, and some beginnings, of others.
+alike = st.lists(st.lists(st.integers(5, 7), min_size=2, max_size=4), min_size=1, max_size=8)
+
+
+@given(runs=alike, others=alike)
+def test_a_sample_is_told_from_every_other_by_all_its_tokens_in_their_order(runs, others):
+    rows = [a_row([1.0] * (len(ids) - 1), ids=np.array(ids)) for ids in runs]
+    entries = ledger(a_record(*[a_window(row) for row in rows]))
+    samples = [list(sample) for sample in dict.fromkeys(map(tuple, [*runs, *others]))]
+
+    assert times(entries, samples) == [runs.count(sample) for sample in samples]
+
+
+@st.composite
+def documents(draw):
+    """Scored marks of the documents of a row, each with a target but for the first token; and the weights of each."""
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        n = draw(st.integers(1, 4))
+        weights = draw(st.lists(st.sampled_from([0.1, 0.25]), min_size=n, max_size=n))
+        found.append(weights if draw(st.booleans()) else [weights[0]] * n)
+    return found
+
+
+@given(window=st.lists(documents(), min_size=1, max_size=4), micro_batch=st.integers(1, 2))
+def test_a_divisor_is_told_where_all_targets_have_it_and_what_is_due_is_the_windows(window, micro_batch):
+    rows = []
+    for b, parts in enumerate(window):
+        starts = np.cumsum([0, *(len(part) + 1 for part in parts)])
+        # The first token of a document is no target.
+        marked = [(mark, w) for part in parts for mark, w in [(False, 0.0), *((True, w) for w in part)]][1:]
+        scored, weights = zip(*marked)
+        rows.append(a_row(weights, scored=scored, starts=starts[:-1], micro_batch=b // micro_batch))
+
+    entries = ledger(a_record(a_window(*rows)))
+
+    told = [part for parts in window for part in parts]
+    assert [entry.targets for entry in entries] == [len(part) for part in told]
+    assert {entry.due for entry in entries} == {sum(map(len, told))}
+    expected = [1 / part[0] if len(set(part)) == 1 else np.nan for part in told]
+    np.testing.assert_allclose([entry.divisor for entry in entries], expected, rtol=1e-12)
