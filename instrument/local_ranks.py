@@ -39,12 +39,14 @@ class LocalRanks:
     Args:
         ranks: how many.
         seconds: how long a job may take.
+        start: "forkserver", or "fork" where the process that asks has one thread and has never run autograd: its ranks
+            find all that it has imported, and take no seconds.
     """
 
-    def __init__(self, ranks: int = 2, seconds: float = 60.0) -> None:
+    def __init__(self, ranks: int = 2, seconds: float = 60.0, start: str = "forkserver") -> None:
         if ranks < 1 or not seconds > 0:
             raise ValueError(f"ranks={ranks} and seconds={seconds}: start one rank at least, and give it some time")
-        self.ranks, self.seconds = ranks, seconds
+        self.ranks, self.seconds, self.start = ranks, seconds, start
         self._alive: list[Rank] = []
         self._folder = ""
 
@@ -92,7 +94,7 @@ class LocalRanks:
             self._folder = ""
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("forkserver")
+        context: Any = multiprocessing.get_context(self.start)
         # Libraries alone: of this package, the server might find another copy than the one that runs here.
         context.set_forkserver_preload(["torch.distributed", "transformers.trainer", "transformers.models.llama"])
         self._folder = tempfile.mkdtemp(prefix="ranks-")

@@ -12,6 +12,7 @@ import pytest
 
 from instrument.local_ranks import LocalRanks
 from tests.ranks import small_jobs
+from tests.ranks.ended import assert_gone, running
 
 pytestmark = pytest.mark.spawn
 ROOT = Path(__file__).parents[2]
@@ -32,19 +33,12 @@ def ranks(folder):
         yield started
 
 
-def running(pids):
-    """Which processes are there, and no zombies."""
-    stats = [Path(f"/proc/{pid}/stat") for pid in pids]
-    return [
-        stat.parent.name for stat in stats if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    ]
-
-
-def assert_gone(pids):
-    until = time.monotonic() + 10
-    while running(pids) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert running(pids) == []
+@pytest.fixture
+def impatient(ranks):
+    """Ranks that have imported what they need, and get two seconds from now on."""
+    ranks.run(small_jobs.process)
+    ranks.seconds = 2
+    return ranks
 
 
 def test_each_rank_answers_in_its_place(ranks):
@@ -75,11 +69,10 @@ def test_a_rank_that_dies_is_an_error_that_names_its_exit_code(ranks):
         ranks.run(small_jobs.one_dies)
 
 
-def test_a_rank_that_hangs_is_an_error_that_says_where(folder):
+def test_a_rank_that_hangs_is_an_error_that_says_where(impatient, folder):
     began = time.monotonic()
-    with LocalRanks(2, seconds=2) as ranks:
-        with pytest.raises(RuntimeError, match=r"rank 0: not through[\s\S]*in summed[\s\S]*rank 1: [\s\S]*one_sleeps"):
-            ranks.run(small_jobs.one_sleeps, folder / "pid")
+    with pytest.raises(RuntimeError, match=r"rank 0: not through[\s\S]*in summed[\s\S]*rank 1: [\s\S]*one_sleeps"):
+        impatient.run(small_jobs.one_sleeps, folder / "pid")
     assert time.monotonic() - began < 20
 
 
@@ -116,10 +109,10 @@ def test_nothing_is_left_of_a_pool_that_is_closed(folder):
     assert list(folder.iterdir()) == []
 
 
-def test_what_a_hanging_rank_had_started_is_gone_too(folder, tmp_path_factory):
+def test_what_a_hanging_rank_had_started_is_gone_too(impatient, tmp_path_factory):
     told = tmp_path_factory.mktemp("told") / "pid"
-    with LocalRanks(2, seconds=2) as ranks, pytest.raises(RuntimeError, match="not through in time"):
-        ranks.run(small_jobs.one_sleeps, told)
+    with pytest.raises(RuntimeError, match="not through in time"):
+        impatient.run(small_jobs.one_sleeps, told)
 
     assert_gone([int(told.read_text())])
 
