@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from mutation.cells import Cell, Job, Ran
 from mutation.cold import Cold, with_collection
 from mutation.journal import Journal, refuse_full_disk
 from mutation.memory import Memory
+from mutation.order import file_by_file, first_of
 from mutation.plan import Plan
 from mutation.pool import Pool
 from mutation.screen import Screen
@@ -40,7 +40,7 @@ class Campaign:
 
     def __init__(self, plan: Plan, session: pytest.Session, screen: Screen, journal: Journal) -> None:
         self.plan, self.screen, self.journal = plan, screen, journal
-        self.began: dict[str, float] = {}
+        self.began: list[tuple[str, float]] = []
         self.audited = 0
         self.entered: Mapping[str, set[str]] = {}
         self.tests, self.effects = sides(session, Path(plan.effects).resolve() if plan.effects else None)
@@ -67,33 +67,44 @@ class Campaign:
 
         Tests that were green in an earlier campaign, and have not changed, count as green, unless they kill here.
         """
-        green, fresh = self.green("full")
+        green, fresh = self.green("full", self.tests)
         self.stage("faults", len(self.cases))
         verdicts = self.try_cases(self.cases, green, patience=10, hands=1, tell=self.screen.verdict)
-        self.audit(green, "full")
+        self.audit(green, "full", self.tests, self.cases)
         self.again(fresh | self.noticed(verdicts))
         return self.close(verdicts)
 
     def try_until_killed(self) -> list[Verdict]:
         """Every fault before the tests that reach it, up to the first that notices.
 
-        One example of each test is enough to tell where it is worth trying. So every test is green for one example
-        before, and those that noticed are green in full afterwards. Of a fault that nothing has noticed by then nothing
-        is said before all that reach it in full have had their say.
+        One example of each test is enough to tell where it is worth trying. So every test that is put to use is green
+        for one example before, and those that noticed are green in full afterwards. The tests that noticed a fault in
+        an earlier campaign go first: where one still does, no other has to run. Of a fault that nothing has noticed by
+        then nothing is said before all that reach it in full have had their say.
         """
-        green, _ = self.green("quick")
-        self.stage("faults", len(self.cases))
-        verdicts = self.try_cases(self.cases, green, patience=100, hands=1, tell=self.settle)
-        self.audit(green, "quick")
-        left = {verdict.name: self.cases[verdict.name] for verdict in verdicts if verdict.status not in SETTLED}
-        fresh: set[str] = set()
-        if left:
-            green, fresh = self.green("full")
-            self.stage("faults that seem to pass unseen", len(left))
-            verdicts = [verdict for verdict in verdicts if verdict.name not in left]
-            verdicts += self.try_cases(left, green, patience=10, hands=1, tell=self.screen.verdict)
-        self.again(fresh | self.noticed(verdicts))
-        return self.close(verdicts)
+        known = {test for name in self.cases for test in self.noticed_before(name)}
+        rounds = [
+            ("quick", [test for test in self.tests if test in known], "faults and what noticed them before"),
+            ("quick", self.tests, "faults"),
+            ("full", self.tests, "faults that seem to pass unseen"),
+        ]
+        settled: list[Verdict] = []
+        left, fresh = self.cases, set[str]()
+        for part, tests, stage in rounds:
+            if left and tests:
+                green, ran = self.green(part, tests)
+                self.stage(stage, len(left))
+                last = part == "full"
+                tell, patience = (self.screen.verdict, 10) if last else (self.settle, 100)
+                verdicts = self.try_cases(left, green, patience, hands=1, tell=tell)
+                if last:
+                    fresh = ran
+                else:
+                    self.audit(green, part, tests, left)
+                settled += [verdict for verdict in verdicts if last or verdict.status in SETTLED]
+                left = {name: case for name, case in left.items() if name not in {verdict.name for verdict in settled}}
+        self.again(fresh | self.noticed(settled))
+        return self.close(settled)
 
     def try_one(self) -> list[Verdict]:
         """Few faults, soon: no baseline goes before, and only the tests that noticed must be green, afterwards.
@@ -121,23 +132,28 @@ class Campaign:
         self.screen.green(f"without the fault, in full: {len(noticed)} tests that noticed")
         return self.close(verdicts)
 
-    def green(self, part: str) -> tuple[baseline.Baseline, set[str]]:
-        """The suite without a fault: "quick", with one example of each test, or in "full".
+    def green(self, part: str, tests: Sequence[str]) -> tuple[baseline.Baseline, set[str]]:
+        """Tests without a fault: "quick", with one example of each, or in "full".
 
         Returns:
-            What it showed, and the tests that ran for it: the others are unchanged since they were green.
+            What they showed, and those that ran for it: the others are unchanged since they were green.
         """
         baseline.preload(self.memory.modules())
-        full = self.memory.take_greens("full", self.tests)
-        quick = [test for test in self.tests if test not in full] if part == "quick" else []
+        full = self.memory.take_greens("full", tests)
+        quick = [test for test in tests if test not in full] if part == "quick" else []
         self.memory.take_greens("quick", quick)
-        fresh = {test for test in self.tests if not self.memory.has_green(test, part)}
+        fresh = {test for test in tests if not self.memory.has_green(test, part)}
         examples = ", one example each" if quick else ""
-        self.stage(f"the suite without a fault, test by test{examples}", len(fresh))
-        measured = baseline.measure(self.pool, self.tests, self.seams, self.watch, quick)
-        old = len(self.tests) - len(fresh)
-        self.screen.green(f"without a fault{examples}: {len(self.tests)} tests, {old} of them unchanged")
+        what = "the suite" if len(tests) == len(self.tests) else "what noticed before,"
+        self.stage(f"{what} without a fault, test by test{examples}", len(fresh))
+        measured = baseline.measure(self.pool, tests, self.seams, self.watch, quick)
+        old = len(tests) - len(fresh)
+        self.screen.green(f"without a fault{examples}: {len(tests)} tests, {old} of them unchanged")
         return with_collection(measured, self.entered), fresh
+
+    def noticed_before(self, name: str) -> set[str]:
+        """The tests that noticed a fault in an earlier campaign."""
+        return {*self.plan.killers.get(name, ()), *self.journal.killers.get(name, ())}
 
     def noticed(self, verdicts: Iterable[Verdict]) -> set[str]:
         """The tests that noticed a fault in this campaign."""
@@ -206,27 +222,27 @@ class Campaign:
         self.pool.limits = {}
         return verdicts
 
-    def audit(self, green: baseline.Baseline, part: str) -> None:
+    def audit(self, green: baseline.Baseline, part: str, tests: Sequence[str], cases: Mapping[str, Case]) -> None:
         """Run some of the tests that a fault does not reach under it all the same, as its reach was measured.
 
         Raises:
             RuntimeError: one met the fault, so the reach map is wrong and the run void.
         """
-        tried = {name: case for name, case in self.cases.items() if not case.stale}
+        tried = {name: case for name, case in cases.items() if not case.stale}
         reach = {name: green.reach.get(case.fault.seam, ()) for name, case in tried.items()}
-        drawn = draw(reach, self.tests, self.plan.audit, self.journal.plan["seed"])
-        self.audited = sum(map(len, drawn.values()))
-        self.stage("tests that should not meet the fault", self.audited)
+        drawn = draw(reach, tests, self.plan.audit, self.journal.plan["seed"])
+        self.audited += sum(map(len, drawn.values()))
+        self.stage("tests that should not meet the fault", sum(map(len, drawn.values())))
 
         def follow(ran: Ran) -> Sequence[Job]:
             refuse_reached(ran.job.name, tried[ran.job.name].fault.seam, ran.cells)
             return ()
 
         jobs = []
-        for name, tests in drawn.items():
+        for name, unreached in drawn.items():
             on = partial(fault_on, tried[name].fault, tried[name].place)
-            once = partial(one_example, on, [self.pool.items[test] for test in tests])
-            jobs.append(Job(name, "audit", tests, once if part == "quick" else on))
+            once = partial(one_example, on, [self.pool.items[test] for test in unreached])
+            jobs.append(Job(name, "audit", unreached, once if part == "quick" else on))
         self.pool.run(jobs, follow, self.watch)
 
     def watch(self, ran: Ran, test: str, cell: Cell) -> None:
@@ -239,13 +255,14 @@ class Campaign:
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage of so many tests or faults."""
-        self.began[name] = time.monotonic()
+        self.began.append((name, time.monotonic()))
         self.screen.stage(name, total)
 
     def close(self, verdicts: list[Verdict]) -> list[Verdict]:
         """Sum up, for the journal to write."""
-        ends = {**self.began, "": time.monotonic()}
-        spent = {stage: ends[later] - ends[stage] for stage, later in pairwise(ends)}
+        spent = dict.fromkeys((stage for stage, _ in self.began), 0.0)
+        for (stage, began), (_, ended) in pairwise([*self.began, ("", time.monotonic())]):
+            spent[stage] += ended - began
         told = summary(verdicts, self.plan.first_kill, spent, self.tests, self.memory.counts(), self.memory.verified())
         told |= {"audited": self.audited, "shard": self.plan.shard, "asked": sorted(self.plan.asked)}
         self.journal.result = (told, list(self.memory.taken.values()), set(sys.modules) - self.imported)
@@ -262,22 +279,6 @@ def sides(session: pytest.Session, effects: Path | None) -> tuple[list[str], dic
         else:
             tests.append(item.nodeid)
     return tests, by_fault
-
-
-def file_by_file(tests: Sequence[str]) -> tuple[str, ...]:
-    """The first test of each file, then the second of each, and so on: what one file cannot see, another one may."""
-    place: Counter[str] = Counter()
-    order: list[tuple[int, int, str]] = []
-    for test in tests:
-        file = test.partition("::")[0]
-        order.append((place[file], len(order), test))
-        place[file] += 1
-    return tuple(test for _, _, test in sorted(order))
-
-
-def first_of(favoured: Collection[str], tests: Sequence[str]) -> list[str]:
-    """Tests in their order, the favoured ones in front."""
-    return sorted(tests, key=lambda test: test not in favoured)
 
 
 def failure_path() -> list[str]:

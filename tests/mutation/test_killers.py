@@ -24,6 +24,11 @@ def kept(tmp_path, before, faults, **campaign):
     return after
 
 
+def cells_of(project):
+    lines = (project / "out" / "journal.jsonl").read_text().splitlines()
+    return [cell for cell in map(json.loads, lines) if "test" in cell]
+
+
 def test_who_noticed_is_kept_beside_what_is_known_of_others(tmp_path):
     assert {"a": "old", "b": "new"} == kept(tmp_path, {"a": "old"}, "ab", b=("killed", "new", "newer"))
 
@@ -63,6 +68,28 @@ def test_a_killer_that_the_plan_names_goes_first(tmp_path, turn):
 
     campaign(project, "first", "cached", f"--killer={killer}")
 
-    lines = (project / "out" / "journal.jsonl").read_text().splitlines()
-    cells = [cell for cell in map(json.loads, lines) if cell.get("fault") == "cached" and cell["part"] == "first"]
-    assert [killer] == [cell["test"] for cell in cells]
+    assert [killer] == [
+        cell["test"] for cell in cells_of(project) if (cell["fault"], cell["part"]) == ("cached", "first")
+    ]
+
+
+@pytest.mark.spawn
+def test_where_a_known_killer_kills_no_other_test_runs(tmp_path):
+    project, killer = lay_out(tmp_path), "test_toy.py::test_shares_a_cache[2]"
+
+    campaign(project, "first", "cached", f"--killer={killer}", "--foreign")
+
+    assert {("baseline", "quick"), ("baseline", "again"), ("cached", "first"), ("cached", "second")} == {
+        (cell["fault"], cell["part"]) for cell in cells_of(project) if cell["test"] == killer
+    }
+    assert {killer} == {cell["test"] for cell in cells_of(project)}
+
+
+@pytest.mark.spawn
+def test_a_known_killer_that_kills_no_more_costs_no_verdict(tmp_path):
+    project = lay_out(tmp_path)
+
+    campaign(project, "first", "wrong", "harmless", "--killer=test_toy.py::test_shares_a_cache[1]")
+
+    verdicts = json.loads((project / "out" / "summary.json").read_text())["faults"]
+    assert {"wrong": "killed", "harmless": "survived"} == {name: told["status"] for name, told in verdicts.items()}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mutation.campaign import file_by_file
+from mutation.order import file_by_file
 from tests.mutation.project import campaign, lay_out
 
 pytestmark = pytest.mark.spawn
