@@ -12,8 +12,9 @@ from .after_record import After, Step, Sum
 from .closure import Closure
 from .forward import hidden_states
 from .live import LinearHead
+from .norms import norms, numbers
 from .reach import Guard, ReachHooks
-from .record import Floats, Record
+from .record import Record
 from .step_reading import Reading
 
 
@@ -109,6 +110,14 @@ class AfterBackward:
             # Without a gradient a step consumes nothing, as in a loop that steps after it has emptied all of them.
             self._last.step.steps += 1
 
+    def drop(self) -> None:
+        """Forget a window whose gradient was thrown away; what belongs to a backward that has begun stays."""
+        self._reach.drop()
+        if self._closure is not None:
+            self._closure.drop()
+        self._before = self._entry = self._reading = None
+        self._stepped = set()
+
     def close(self) -> None:
         """Put the window together, right before the step that ends it."""
         names = {id(p): name for name, p in self._reach.parameters.items()}
@@ -121,7 +130,7 @@ class AfterBackward:
             factor = {}
             if entry.size:
                 at = zip(self._reach.parameters.values(), before, entry)
-                factor = {id(p): float(b / a) if b > 0 else 0.0 for p, a, b in at if a > 0}
+                factor = {id(p): float(b / a) if b > 0 else 0.0 for p, a, b in at if 0 < a < np.inf}
             middle = float(np.median([f for f in factor.values() if f] or [1.0]))
             bent = self._closure.bent(middle) if entry.size else float("nan")
             sums, why = self._closure.read(names, factor)
@@ -160,24 +169,3 @@ def joined(first: Step, second: Step, own: Any) -> Step:
         first.optimizer += f" and {second.optimizer}"
     first.unjudged = first.unjudged or second.unjudged
     return first
-
-
-def norms(held: list[Any]) -> Any:
-    """Norm of each gradient, on its device, in pieces; and how many pieces each parameter has."""
-    dense = [None if p.grad is None or p.grad.is_sparse else p.grad.detach().reshape(-1) for p in held]
-    # In pieces, since one sum of many squares in float32 loses its small terms.
-    pieces = [() if g is None else g.split(2**16) for g in dense]
-    flat = [piece for part in pieces for piece in part]
-    half = bool(flat) and flat[0].dtype in (torch.float16, torch.bfloat16)
-    found = torch._foreach_norm(flat, 2, torch.float32 if half else None) if flat else []
-    return [len(part) for part in pieces], found
-
-
-def numbers(noted: Any) -> Floats:
-    """[p] the norms; nan where there is no gradient; empty when nothing was noted."""
-    if noted is None:
-        return np.zeros(0)
-    counts, found = noted
-    values = torch.stack([n.double().cpu() for n in found]).numpy() if found else np.zeros(0)
-    parts = np.split(values**2, np.cumsum(counts)[:-1])
-    return np.array([np.sqrt(part.sum()) if part.size else np.nan for part in parts])

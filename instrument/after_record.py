@@ -117,4 +117,5 @@ class After:
         """[p] by what each gradient was multiplied between the last backward and the step; nan where there is none."""
         if not self.entry.size:
             return np.full(self.before.shape, np.nan)
-        return np.divide(self.entry, self.before, out=np.full(self.before.shape, np.nan), where=self.before > 0)
+        known = np.isfinite(self.before) & (self.before > 0)
+        return np.divide(self.entry, self.before, out=np.full(self.before.shape, np.nan), where=known)

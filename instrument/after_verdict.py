@@ -119,9 +119,11 @@ def clip_faults(found: After, scale: float) -> tuple[list[str], list[str], float
     """What happened to the gradient between the last backward and the step; and the scale that was undone."""
     factor = found.factor()
     seen = np.isfinite(factor)
+    names = np.array(found.reach.names, dtype=object)
+    if np.isinf(found.entry).any():
+        return [f"the step consumed gradients that are not finite, of {few(names[np.isinf(found.entry)])}"], [], 1.0
     if not seen.any():
         return [], [], 1.0
-    names = np.array(found.reach.names, dtype=object)
     lost = (found.before > 0) & ~(found.entry > 0)
     if lost.any():
         return [f"the gradient of {few(names[lost])} was emptied between backward and the step"], [], 1.0

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from . import refusals
 from .forward import Forward, describe, hidden_states, named_arguments, token_ids, without_graph
-from .refusals import refuse_again, refuse_flattened, refuse_frozen, refuse_uncalled
+from .norms import own_part
 from .skipped import Unfinished, leaves_out
 from .step_closure import StepClosure, in_its_place, own_closure
 
@@ -87,7 +88,7 @@ class Capture:
         find: Callable[[Any], Tensor] = hidden_states,
         describe: Callable[[dict[str, Any], Tensor, int, str], Forward] = describe,
     ) -> None:
-        refuse_frozen(model, where)
+        refusals.refuse_frozen(model, where)
         self.windows = 0
         self.forwards = 0
         self.backwards = 0
@@ -125,41 +126,25 @@ class Capture:
         if self._unfinished.spoilt() and (self.windows or not self._unfinished.met):
             self._give_up()
         elif self._unfinished.met:
-            self._guarded(self._refuse_unfinished)
+            self._guarded(self._unfinished.refuse)
         elif self._open.arrivals:
             self._end_window(stepped=False)
         if self.after is not None:
             self.after.detach()
-        if error is None:
-            self._raise_problem()
-        elif self._problem is not None:
+        if error is not None and self._problem is not None:
             error.add_note(f"weighbridge had stopped measuring before this: {self._problem}")
-
-    def _raise_problem(self) -> None:
+        if error is not None:
+            return
         if self._problem is not None:
             raise self._problem
-        if self.forwards == 0:
-            raise RuntimeError(
-                f"the model was never run with gradients on, so nothing came to {self._where}: "
-                "call the model that was handed over, outside torch.no_grad()"
-            )
-        if not self.windows and self.notes:
-            raise RuntimeError(
-                f"none of {len(self.notes)} windows had a gradient that was finite, so no step followed and nothing can "
-                "be weighed: watch until a loss scaler has found its scale, or look for what overflows"
-            )
-        if not self.windows:
-            raise RuntimeError(
-                f"the model ran {self.forwards} times but no gradient came back to {self._where}: call "
-                "loss.backward() on a loss of its output; torch.autograd.grad on parameters alone does not pass there"
-            )
+        refusals.refuse_nothing(self.forwards, self.windows, len(self.notes), self._where)
 
     def _guarded(self, act: Callable[..., None], *args: Any) -> None:
         if Replay.running or self._problem is not None:
             return
         try:
             act(*args)
-        # The user's run must go on as it would have without us; _raise_problem raises it when the capture ends.
+        # The user's run must go on as it would have without us; the end of the capture raises it.
         except Exception as problem:
             self._problem = problem
 
@@ -196,13 +181,10 @@ class Capture:
         if not self._open.arrivals:
             # Once per window: a walk over the modules costs more than all else that is done here.
             self._parameters = list(self._model.parameters())
-            refuse_flattened(self._model, self._parameters)
+            refusals.refuse_flattened(self._model, self._parameters)
         version = sum(p._version for p in self._parameters)
         if self._open.arrivals and version != self._version:
-            raise ValueError(
-                "parameters changed between two forwards without a step of a torch optimizer on them, so no window can "
-                "be told from the next: use a torch.optim optimizer on the model's own parameters"
-            )
+            refusals.refuse_unseen_change()
         self._version = version
         self.forwards += 1
         if self.after is not None:
@@ -222,11 +204,8 @@ class Capture:
             torch.autograd.Variable._execution_engine.queue_callback(self._end_backward)
         # A finite sum has finite terms only, and is found eight times sooner than all of them are looked at.
         if not bool(gradient.sum().isfinite()) and not bool(gradient.isfinite().all()):
-            self._unfinished.met = self._unfinished.met or (
-                f"the gradient at {self._where} holds nan or inf in forward {forward.index}: weights of a gradient "
-                "that is not finite mean nothing; look for an empty micro-batch, an overflow or a bad loss scale"
-            )
             # A loss scaler may yet throw it away; a step on it is an error.
+            self._unfinished.meet(forward.index, self._where)
             return
         with torch.no_grad():
             reading = self._take(forward, output, gradient.detach())
@@ -253,9 +232,6 @@ class Capture:
         if self.after is not None:
             self.after.drop()
 
-    def _refuse_unfinished(self) -> None:
-        raise ValueError(self._unfinished.met)
-
     def _note_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Any:
         closure = own_closure(args, kwargs)
         if closure is None:
@@ -273,7 +249,7 @@ class Capture:
 
     def _note_again(self, optimizer: torch.optim.Optimizer) -> None:
         if self._trained_by(optimizer):
-            self._guarded(refuse_again, type(optimizer).__name__)
+            self._guarded(refusals.refuse_again, type(optimizer).__name__)
 
     def _trained_by(self, optimizer: torch.optim.Optimizer) -> bool:
         ours = {id(p) for p in self._parameters}
@@ -281,23 +257,19 @@ class Capture:
 
     def _step(self, optimizer: torch.optim.Optimizer) -> None:
         if inside_backward():
-            raise ValueError(
-                "an optimizer stepped inside backward, so parameters change before all gradients have come: step after "
-                "backward to be measured"
-            )
+            refusals.refuse_early()
         if self.after is not None:
             self.after.stepping(optimizer)
         if leaves_out(optimizer):
             self._give_up()
-        if self._unfinished.met:
-            self._refuse_unfinished()
+        self._unfinished.refuse()
         if self._open.arrivals:
             self._end_window(stepped=True)
 
     def _note_stepped(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         closure = own_closure(args, kwargs)
         if isinstance(closure, StepClosure) and not closure.calls and self._trained_by(optimizer):
-            self._guarded(refuse_uncalled, type(optimizer).__name__)
+            self._guarded(refusals.refuse_uncalled, type(optimizer).__name__)
         if self.after is not None:
             self._called(self.after.stepped, optimizer)
 
@@ -321,12 +293,6 @@ class Capture:
             self._close(window)
             if self.after is not None:
                 self.after.close()
-
-
-def own_part(tensor: Tensor) -> Tensor:
-    """What this rank holds of a tensor: no other has to be asked."""
-    part: Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return part
 
 
 def inside_backward() -> bool:

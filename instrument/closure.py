@@ -106,6 +106,11 @@ class Closure:
         self._held = None if place is None else place.gradient()
         self._backward += 1
 
+    def drop(self) -> None:
+        """Forget what came in backwards that are over."""
+        self._parts = {number: shares for number, shares in self._parts.items() if number == self._backward}
+        self._head, self._rows, self._held, self._left = [], [], None, None
+
     def bent(self, factor: float) -> float:
         """|gradient now - factor * gradient after the last backward| over the latter, at the norm or last matrix."""
         place = self._place()[1]

@@ -103,6 +103,9 @@ def kinds() -> dict[str, Kind]:
         "gradient-lost": Kind(
             r"is not the sum of what the tokens contributed", "backward", "micro-batches lost, kept or overwritten"
         ),
+        "gradient-not-finite": Kind(
+            r"the step consumed gradients that are not finite", "clip", "the optimizer stepped on nan or inf"
+        ),
         "gradient-emptied": Kind(
             r"was emptied between backward and the step", "clip", "zero_grad between backward and the step"
         ),
@@ -135,6 +138,8 @@ def of_the_run() -> dict[str, Kind]:
     """Codes for what only the surroundings of a run can tell."""
     return {
         "prompt-trained": Kind("", "labels", "prompts are trained though the trainer was told to leave them out"),
+        "first-answer-token-lost": Kind("", "labels", "the first token of each answer is no target"),
+        "answer-not-trained": Kind("", "labels", "tokens that the dataset marks as answers are no targets"),
         "eos-never-trained": Kind("", "labels", "the end of sequence is never a target"),
         "nothing-trained-in-row": Kind("", "labels", "a row without any target"),
         "preference-weights": Kind("", "loss", "weights that no preference loss of this kind gives"),

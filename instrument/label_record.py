@@ -49,8 +49,9 @@ class LabelRecorder:
         where = f"the logits of {type(self._model).__name__}"
         self.record = Record("live", where, 0, "", "", tokens=not classes_of_its_own(self._model))
         self.capture = Capture(
-            self._model, self._model, where, self._take, self._close, find=logits_of, describe=describe_labels
+            self._model, self._model, where, self._take, self._close, find=before_conversion, describe=describe_labels
         )
+        self.record.notes = self.capture.notes
 
     def _take(self, forward: Forward, output: Any, gradient: Tensor) -> list[Row]:
         logits = logits_of(output)
@@ -85,6 +86,40 @@ def logits_of(output: Any) -> Tensor:
     if not isinstance(found, Tensor):
         raise ValueError(f"the model returned {type(output).__name__} without logits: call it so that it gives them")
     return found
+
+
+class Unconverted:
+    """Logits as the model made them, of which accelerate has handed out a copy in float32: the loss has read these.
+
+    They are known by the place in the graph that made them alone.
+    """
+
+    requires_grad = True
+
+    def __init__(self, copy: Tensor, maker: Any, number: int) -> None:
+        self._copy, self._maker, self._number, self.device = copy, maker, number, copy.device
+
+    def detach(self) -> Tensor:
+        """The same numbers without a graph."""
+        return self._copy.detach()
+
+    def register_hook(self, hook: Any) -> None:
+        """Call it with the gradient that arrives at them, all of it."""
+        number = self._number
+
+        def arrived(gradients: tuple[Tensor, ...]) -> None:
+            hook(gradients[number])
+
+        self._maker.register_prehook(arrived)
+
+
+def before_conversion(output: Any) -> Any:
+    """Where the gradient of a loss arrives that the model has computed itself: at the logits it had."""
+    logits = logits_of(output)
+    loss, node = named(output, "loss"), logits.grad_fn
+    if loss is None or node is None or node.name() != "ToCopyBackward0":
+        return logits
+    return Unconverted(logits, *node.next_functions[0])
 
 
 def describe_labels(batch: dict[str, Any], logits: Tensor, index: int, where: str) -> Forward:

@@ -25,6 +25,7 @@ class LiveRecorder:
         # Vocabulary and dtypes are known when the first gradient comes.
         self.record = Record("live", place.where, 0, "", "")
         self.capture = Capture(place.root, place.read_point, place.where, self._take, self._close)
+        self.record.notes = self.capture.notes
         self._place = place
         self._head: Head | None = None
 

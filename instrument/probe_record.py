@@ -62,6 +62,7 @@ class ProbeRecorder:
         )
         embedding = model.get_input_embeddings()
         self.capture = Capture(model, embedding, "the input embeddings", self._take, self._close)
+        self.record.notes = self.capture.notes
         self._model, self._rows, self._intended = model, [list(r) for r in rows], [list(i) for i in intended]
         self._pairs = pairs_of(self._rows)
         self._missing = set(range(len(self._rows)))

@@ -21,7 +21,7 @@ class ReachHooks:
         self.parameters: dict[str, nn.Parameter] = {}
         self.backward = 0
         self._came: list[tuple[int, int, Tensor, Tensor]] = []
-        self._ran: set[int] = set()
+        self._ran: dict[int, int] = {}
         self._owner: list[int] = []
         self._hooks: list[Any] = []
 
@@ -50,13 +50,18 @@ class ReachHooks:
             self._came.append((number, self.backward, nothing, nothing))
 
     def _enter(self, guard: Guard, module: nn.Module, args: Any, kwargs: Any) -> None:
-        if id(module) not in self._ran:
+        if self._ran.get(id(module)) != self.backward:
             guard(self._note_run, module, (*args, *kwargs.values()))
 
     def _note_run(self, module: nn.Module, given: tuple[Any, ...]) -> None:
         first = next((x for x in given if isinstance(x, Tensor)), None)
         if first is None or first.numel():
-            self._ran.add(id(module))
+            self._ran[id(module)] = self.backward
+
+    def drop(self) -> None:
+        """Forget what ran and came before the last backward ended."""
+        self._came = [came for came in self._came if came[1] == self.backward]
+        self._ran = {number: backward for number, backward in self._ran.items() if backward == self.backward}
 
     def read(self) -> Reach:
         """What came since the last reading."""
@@ -74,7 +79,7 @@ class ReachHooks:
         zeros: tuple[str, ...] = ()
         if bool((arrived.any(1) & ~nonzero.any(1)).any()):
             zeros = tuple(name for name, p in self._model.named_parameters() if not bool(p.detach().any()))
-        self._came, self._ran = [], set()
+        self._came, self._ran = [], {}
         names = tuple(name for name, keep in zip(self.parameters, kept) if keep)
         return Reach(names, arrived[kept], nonzero[kept], ran[kept], zeros, frozen_adapter(self._model))
 

@@ -68,3 +68,57 @@ def refuse_uncalled(optimizer: str) -> None:
         f"{optimizer} never called the closure of its step, so no window was ended where it was given one: call "
         "backward before a step without a closure"
     )
+
+
+def refuse_early() -> None:
+    """Raise when an optimizer steps inside backward.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        "an optimizer stepped inside backward, so parameters change before all gradients have come: step after "
+        "backward to be measured"
+    )
+
+
+def refuse_nothing(forwards: int, windows: int, thrown_away: int, where: str) -> None:
+    """Raise when nothing was measured.
+
+    Args:
+        forwards: of the model, with gradients on.
+        windows: that were measured.
+        thrown_away: windows whose gradient was not finite and that no step followed.
+        where: the read point.
+
+    Raises:
+        RuntimeError: no window was measured.
+    """
+    if windows:
+        return
+    if forwards == 0:
+        raise RuntimeError(
+            f"the model was never run with gradients on, so nothing came to {where}: "
+            "call the model that was handed over, outside torch.no_grad()"
+        )
+    if thrown_away:
+        raise RuntimeError(
+            f"the gradient of each of {thrown_away} windows was not finite and no step followed, so there is nothing "
+            "to weigh: watch until a loss scaler has found its scale, or look for what overflows"
+        )
+    raise RuntimeError(
+        f"the model ran {forwards} times but no gradient came back to {where}: call "
+        "loss.backward() on a loss of its output; torch.autograd.grad on parameters alone does not pass there"
+    )
+
+
+def refuse_unseen_change() -> None:
+    """Raise when parameters change within a window.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        "parameters changed between two forwards without a step of a torch optimizer on them, so no window can "
+        "be told from the next: use a torch.optim optimizer on the model's own parameters"
+    )

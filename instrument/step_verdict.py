@@ -25,8 +25,10 @@ def compared(reading: Reading) -> Step:
         reading.kind, unjudged, rate, decay, reading.groups, unknown, unknown.copy(), off=np.zeros(p), hidden=no
     )
     if not unjudged:
-        for numbers in alike(reading):
-            judge(reading, numbers, step)
+        # A gradient that is not finite is told of before.
+        with np.errstate(invalid="ignore"):
+            for numbers in alike(reading):
+                judge(reading, numbers, step)
     return step
 
 

@@ -56,6 +56,7 @@ class HalfRecorder:
             find=log_probabilities if fused else hidden_states,
             describe=describe_scored if fused else describe,
         )
+        self.record.notes = self.capture.notes
         self._fused = fused
 
     def _take(self, forward: Forward, output: Any, gradient: Tensor) -> dict[str, Any]:

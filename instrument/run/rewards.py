@@ -37,6 +37,7 @@ class RewardRecorder:
         self.capture = Capture(
             self._model, self._model, where, self._take, self._close, find=logits_of, describe=describe_labels
         )
+        self.record.notes = self.capture.notes
 
     def _take(self, forward: Forward, output: Any, gradient: Tensor) -> list[Row]:
         with Replay():
