@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from .objective_distilled import Support, of_completions, of_counted, of_distilled, other_divergence, shares
+from .objective_iw_opd import of_iw_opd
 from .objective_record import ObjectiveRun, Taught
 from .tiny import tiny_policy
 from .trl_rows import GROUPS, VOCABULARY
-from .trl_runs import Run, compared
+from .trl_runs import Run, beside, compared
 
 ANSWERS = [(prompt, completions[0]) for prompt, completions, _ in GROUPS]
 # Longer than the answers, so that a count of these cannot be taken for one of those.
 WRITTEN = [(prompt, (*range(40, 44 + i), 2)) for i, (prompt, _) in enumerate(ANSWERS)]
+WRITTEN_COUNTED = "the tokens of the data set's own answers are counted, which are not trained on"
+REPEATED = "the window's rows are counted again for each of its micro-batches"
 SPLIT: dict[str, Any] = {"micro_batch": 1, "gradient_accumulation_steps": 2}
 
 
@@ -60,13 +63,25 @@ def generalized(name: str, beta: float, generated: bool) -> Run:
         counts = [sum(len(rows[n][1]) for batch in window for n in batch.numbers) for window in windows]
         if name == "GKD" and not generated:
             return right
-        said = "the tokens of the data set's own answers are counted, which are not trained on" * generated
+        said = WRITTEN_COUNTED * generated
         if name == "GOLD":
             counts = [n * len(window) for n, window in zip(counts, windows)]
-            said = "the window's rows are counted again for each of its micro-batches" + f", and {said}" * generated
+            said = REPEATED + f", and {said}" * generated
         return counted(right, windows, counts, said)
 
     return run
+
+
+def weighted_early() -> ObjectiveRun:
+    """IWOPDTrainer."""
+    from .loops.iw_opd import run_iw_opd
+
+    teacher = tiny_policy(VOCABULARY, 1)
+    driven = run_iw_opd(tiny_policy(VOCABULARY), teacher, ANSWERS, written=WRITTEN, learning_rate=0.1, **SPLIT)
+    counts = [
+        sum(len(WRITTEN[n][1]) for batch in window for n in batch.numbers) * len(window) for window in driven.windows
+    ]
+    return beside(driven, of_iw_opd(driven, 0.5, counts), of_iw_opd(driven, 0.5), f"{REPEATED}, and {WRITTEN_COUNTED}")
 
 
 def demonstrated(alpha: float, support: Support, skipped: int = 0, **more: Any) -> Run:
@@ -96,6 +111,7 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("GKD, generated", True, generalized("GKD", 0.5, True)),
     ("GOLD, written", True, generalized("GOLD", 0.25, False)),
     ("GOLD, generated", True, generalized("GOLD", 1.0, True)),
+    ("IW-OPD", True, weighted_early),
     ("SDFT", False, demonstrated(0.5, Support(5))),
     ("SDFT, tail and skipped tokens", False, demonstrated(1.0, Support(5, True), 1)),
     ("SDFT, all words, live teacher", False, demonstrated(0.25, Support(), teacher_model_kind="live")),

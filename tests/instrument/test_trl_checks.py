@@ -27,6 +27,7 @@ KNOWN = (
     "GKD, generated",
     "GOLD, written",
     "GOLD, generated",
+    "IW-OPD",
 )
 NOT_RUN = ("GRPO ratio of another sampler",)
 # What a fault in the trainer must turn red, one for each way of judging; the others are marked slow.

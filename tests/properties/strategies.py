@@ -46,6 +46,18 @@ def answers(draw):
 
 
 @st.composite
+def lessons(draw, end=()):
+    """Answers that fill windows, and how these are split; `end` stands behind each completion."""
+    windows, micro_batch, steps = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    # What does not fill a generation is dropped.
+    rows = windows * micro_batch * steps
+    ids = Ids(draw(seeds))
+    shapes = draw(st.lists(st.tuples(st.integers(1, 2), lengths), min_size=rows, max_size=rows))
+    split = {"micro_batch": micro_batch, "gradient_accumulation_steps": steps}
+    return [(ids.take(prompt), (*ids.take(completion), *end)) for prompt, completion in shapes], split
+
+
+@st.composite
 def rollouts(draw):
     """Groups of completions for one or two generations, and how they are split.
 

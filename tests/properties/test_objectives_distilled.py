@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from instrument.loops.distillation import run_distillation
 from instrument.loops.gkd import run_gkd, run_gold
+from instrument.loops.iw_opd import run_iw_opd
 from instrument.loops.sdft import run_sdft
 from instrument.objective_distilled import (
     Support,
@@ -15,22 +16,10 @@ from instrument.objective_distilled import (
     other_divergence,
     shares,
 )
+from instrument.objective_iw_opd import of_iw_opd
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows
-from tests.properties.strategies import VOCABULARY, Ids, few, lengths, seeds
-
-splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 2), "gradient_accumulation_steps": st.integers(1, 3)})
-
-
-@st.composite
-def lessons(draw, end=()):
-    """Answers that fill windows, and how these are split; `end` stands behind each completion."""
-    windows, split = draw(st.integers(1, 2)), draw(splits)
-    # What does not fill a generation is dropped.
-    rows = windows * split["micro_batch"] * split["gradient_accumulation_steps"]
-    ids = Ids(draw(seeds))
-    shapes = draw(st.lists(st.tuples(st.integers(1, 2), lengths), min_size=rows, max_size=rows))
-    return [(ids.take(prompt), (*ids.take(completion), *end)) for prompt, completion in shapes], split
+from tests.properties.strategies import VOCABULARY, few, lessons, seeds
 
 
 def assert_taught(taught, beta, temperature, counts=None):
@@ -39,6 +28,11 @@ def assert_taught(taught, beta, temperature, counts=None):
     forms = of_distilled(measured, VOCABULARY) if counts is None else of_counted(measured, counts, VOCABULARY)
     assert_follows(measured, forms)
     assert other_divergence(taught, beta, temperature, VOCABULARY) == ""
+
+
+def counts(windows, rows, repeats):
+    """Tokens of the answers of each window as the data set has them, times how often the trainer counts them."""
+    return [repeats * sum(len(rows[n][1]) for batch in window for n in batch.numbers) for window in windows]
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.25, 1.0])
@@ -77,9 +71,8 @@ def test_every_token_of_gkd_and_gold(run, drawn, beta, generated, seed):
         **({} if run is run_gkd else {"temperature": 1.0}),
         **split,
     )
-    rows, repeats = written if generated else answers, 1 if run is run_gkd else split["gradient_accumulation_steps"]
-    counts = [repeats * sum(len(rows[n][1]) for batch in window for n in batch.numbers) for window in taught]
-    assert_taught(taught, beta, 1.0, counts)
+    repeats = 1 if run is run_gkd else split["gradient_accumulation_steps"]
+    assert_taught(taught, beta, 1.0, counts(taught, written if generated else answers, repeats))
 
 
 @pytest.mark.parametrize("support", [Support(), Support(3), Support(3, True)], ids=["all", "few", "tail"])
@@ -109,3 +102,22 @@ def test_every_token_of_sdft(support, drawn, alpha, skipped, kind, seed):
     measured = shares(taught, alpha, 1.0, support)
     assert_follows(measured, of_completions(measured, VOCABULARY, skipped))
     assert other_divergence(taught, alpha, 1.0, VOCABULARY, support) == ""
+
+
+@few
+@given(drawn=lessons(end=(2,)), gamma=st.sampled_from([0.0, 0.5, 2.0]), seed=seeds)
+def test_every_token_of_iw_opd(drawn, gamma, seed):
+    answers, split = drawn
+    written = [(prompt, (*completion, 2)) for prompt, completion in answers]
+
+    driven = run_iw_opd(
+        tiny_policy(VOCABULARY, seed),
+        tiny_policy(VOCABULARY, seed + 1),
+        answers,
+        written=written,
+        iw_opd_gamma=gamma,
+        learning_rate=RATE,
+        **split,
+    )
+    divisors = counts(driven.windows, written, split["gradient_accumulation_steps"])
+    assert_follows(driven.windows, of_iw_opd(driven, gamma, divisors))

@@ -1,0 +1,64 @@
+"""trl.experimental's real IWOPDTrainer, driven on given completions of a student."""
+
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from ..objective_record import Driven
+from .generation import generating
+from .gkd import CHANGES as COMMON
+from .gkd import as_messages, tokenizer_of_messages
+from .reference_free import experimental
+from .scored import OldNames, Snapshots, drive, settings
+from .taught import Answer, lessons
+
+CHANGES = {**COMMON, "teacher": "its tokenizer is the student's, which TRL loads from the path in its config"}
+
+
+def run_iw_opd(
+    model: Any,
+    teacher: Any,
+    answers: Sequence[Answer],
+    *,
+    written: Sequence[Answer] | None = None,
+    micro_batch: int,
+    **arguments: Any,
+) -> Driven:
+    """Train for one epoch; the trainer takes the answers in an order of its own.
+
+    Args:
+        model, teacher: student and teacher, of one vocabulary; the config of the teacher is changed.
+        answers: prompt and completion ids that the student generates; no prompt twice.
+        written: what the data set holds for these prompts; the same, if left out.
+        micro_batch: completions per backward.
+        arguments: further IWOPDConfig, over the ones in CHANGES.
+
+    Returns:
+        The run; the teacher is its reference.
+
+    Raises:
+        ValueError: an answer without a token, a prompt twice, a completion that generation would not end, or what
+            IWOPDConfig refuses.
+        LookupError: what is installed has no such trainer.
+    """
+    trainer, config = experimental("iw_opd", "IWOPD")
+    script = {
+        row: (number, [n >= start - 1 for n in range(len(row) - 1)])
+        for row, (number, start, _) in lessons(answers).items()
+    }
+    generate = generating({tuple(prompt): [completion] for prompt, completion in answers})
+    tokenizer = tokenizer_of_messages(model.config.vocab_size)
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        tokenizer.save_pretrained(folder)
+        teacher.config._name_or_path = folder
+        built = trainer(
+            model=model,
+            teacher_model=teacher,
+            args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
+            train_dataset=as_messages(answers if written is None else written),
+            processing_class=tokenizer,
+        )
+        built.model.generate = generate
+        driven = drive(built, script, Snapshots(), teacher)
+    driven.record.changes.update(CHANGES)
+    return driven
