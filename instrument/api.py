@@ -8,6 +8,7 @@ import numpy as np
 from torch import nn
 
 from . import after, label_record, live_record, locate, probe, probe_record, step_verdict
+from .candidates import objectives
 from .record import Floats
 from .report.report import Report
 
@@ -80,6 +81,8 @@ class watch:  # read as a verb: `with watch(model):`
             is measured too: which parameters a gradient reaches, whether the gradient that each step consumes is what
             the tokens contributed, and whether the parameters then move by the optimizer's own rule.
         max_norm: to which the loop clips the gradient; without it, any common factor below 1 passes as a clip.
+        expect: the form that the loop is meant to follow: "token mean", "per-sequence mean", "mean of micro-batch
+            means", "micro-batch means weighted by their rows" or "sum over tokens, never divided".
         read_point: the module whose output feeds the head, or its name.
         head: from hidden states to logits: a module, its name, or a function.
 
@@ -94,6 +97,7 @@ class watch:  # read as a verb: `with watch(model):`
         optimizer: Any = None,
         *,
         max_norm: float | None = None,
+        expect: str = "token mean",
         read_point: nn.Module | str | None = None,
         head: Any = None,
     ) -> None:
@@ -102,6 +106,9 @@ class watch:  # read as a verb: `with watch(model):`
             self._recorder = label_record.LabelRecorder(model)
         else:
             self._recorder = live_record.LiveRecorder(locate.locate(model, read_point, head))
+        if expect not in objectives():
+            raise ValueError(f"expect={expect!r} is no known form: give one of {', '.join(objectives())}")
+        self._recorder.record.expect = expect
         if optimizer is not None:
             given = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
             found = getattr(self._recorder, "head", None)

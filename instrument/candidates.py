@@ -1,5 +1,6 @@
 """The formulas that a training loop may be following on the rows of a window."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,24 @@ class Candidate:
     name: str
     equation: str
     form: Callable[[Counts], list[Floats]]
+
+
+def objectives() -> dict[str, Candidate]:
+    """What a run may be meant to do, by name; a form's numbers of micro-batches and ranks are those of the window."""
+    found = [
+        Candidate("token mean", "1/N", aggregation.token_mean),
+        Candidate("per-sequence mean", "1/(S n_b)", aggregation.per_sequence_mean),
+        Candidate("mean of micro-batch means", "1/(M n_m)", aggregation.mean_of_micro_batch_means),
+        Candidate("micro-batch means weighted by their rows", "B_m/(B n_m)", aggregation.weighted_by_rows),
+        Candidate("sum over tokens, never divided", "1", aggregation.token_sum),
+    ]
+    return {candidate.name: candidate for candidate in found}
+
+
+def expected_first(window: Window, expect: str) -> list[Candidate]:
+    """The form that a run is meant to follow, then all others that the ledger of the window allows."""
+    itself = re.compile(re.escape(expect) + r"( per rank| over all ranks)?(, [MR] = .*)?")
+    return [objectives()[expect], *(c for c in candidates(window) if not itself.fullmatch(c.name))]
 
 
 def candidates(window: Window) -> list[Candidate]:

@@ -149,6 +149,7 @@ class Record:
         ranks: data-parallel ranks of the run.
         versions: what was measured.
         tokens: ids and targets are tokens; otherwise classes of a head that has a vocabulary of its own.
+        expect: the form that the run is meant to follow, a name of candidates.objectives().
     """
 
     instrument: str
@@ -165,6 +166,7 @@ class Record:
     ranks: int = 1
     versions: dict[str, str] = field(default_factory=lambda: installed())
     tokens: bool = True
+    expect: str = "token mean"
 
 
 def installed() -> dict[str, str]:

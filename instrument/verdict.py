@@ -8,7 +8,7 @@ from closed_forms import aggregation
 
 from . import codes
 from .after_verdict import judge_after, stages
-from .candidates import Candidate, candidates, same_form
+from .candidates import Candidate, expected_first, same_form
 from .elsewhere import elsewhere, remarks
 from .readable import readable_weights, spread, tolerance, unreadable
 from .record import Record, Window
@@ -56,7 +56,7 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Nothing is wrong: the token mean, and no gradient where none should be."""
+        """Nothing is wrong: the form that was expected, and no gradient where none should be."""
         return not self.faults
 
 
@@ -76,7 +76,7 @@ def judge(record: Record, window: Window) -> Verdict:
     scored = sum(sum(counts) for counts in window.counts(of))
     if not scored:
         raise ValueError("no target of the window is scored, so there is no weight to name: check the labels")
-    fits = [fit for c in candidates(window) if (fit := compare(record, window, c, of)) is not None]
+    fits = [fit for c in expected_first(window, record.expect) if (fit := compare(record, window, c, of)) is not None]
     if not any(fit.fits for fit in fits):
         fits += [fit for c in scaled_mean(record, window, of) if (fit := compare(record, window, c, of)) is not None]
     good = [fit for fit in fits if fit.fits]
@@ -91,11 +91,11 @@ def judge(record: Record, window: Window) -> Verdict:
             f"token weights follow none of {len(fits)} known formulas; the nearest is the {nearest.candidate.name} "
             f"({nearest.candidate.equation}), off by up to {nearest.deviation:.3g} of a token-mean weight"
         )
-    elif nearest.candidate.name != "token mean":
+    elif nearest.candidate.name != record.expect:
         weights = " to ".join(dict.fromkeys(f"{end:.4g}" for end in spread(record, window, of)))
         faults.append(
-            f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation}), not the token mean: "
-            f"targets weigh {weights} times 1/N"
+            f"token weights follow the {nearest.candidate.name} ({nearest.candidate.equation}), "
+            f"not the {record.expect}: targets weigh {weights} times 1/N"
         )
     if good:
         faults += [
@@ -119,15 +119,15 @@ def judge(record: Record, window: Window) -> Verdict:
 
 def with_after(record: Record, window: Window, verdict: Verdict, scale: float) -> Verdict:
     """A verdict with what was measured after backward; a loss scale that was undone before the step is no fault."""
-    right = verdict.name == "token mean"
+    right = verdict.name == record.expect
     if right or verdict.name is None:
         scale = 1.0
     found = judge_after(record, window, right, scale)
     faults = verdict.faults
-    if found.undone != 1:
+    if found.undone != 1 and record.expect == "token mean":
         faults = tuple(f for f in faults if not f.startswith("token weights follow"))
         verdict = replace(verdict, name="token mean", equation="1/N, once the loss scale is undone")
-    loss = f"{'ok' if verdict.name == 'token mean' else 'FAULT'}: {verdict.name or 'no known formula'}"
+    loss = f"{'ok' if verdict.name == record.expect else 'FAULT'}: {verdict.name or 'no known formula'}"
     return replace(
         verdict,
         faults=(*faults, *(sentence for _, sentence in found.faults)),

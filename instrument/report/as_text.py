@@ -52,7 +52,8 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.ok:
         also = f" (on these rows the same as: {', '.join(verdict.same)})" if verdict.same else ""
-        return f"OK: every target weighs the same, {verdict.name}, w = {verdict.equation}{also}"
+        how = "every target weighs the same" if verdict.name == "token mean" else "targets weigh as expected"
+        return f"OK: {how}, {verdict.name}, w = {verdict.equation}{also}"
     return f"FAULT: {verdict.faults[0]}"
 
 

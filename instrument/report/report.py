@@ -51,7 +51,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Every window is a token mean and has no gradient where none should be."""
+        """Every window follows the form that was expected, and has no gradient where none should be."""
         return all(v.ok for v in self.verdicts)
 
     def deviation_from(self, expected: Sequence[ArrayLike]) -> float:

@@ -55,6 +55,12 @@ def test_a_record_is_given_word_for_word(words, line):
     ],
 )
 def test_what_fits_as_well_is_listed_behind_the_equation(same, shown):
-    first, *_ = a_report(faults=(), name="f", equation="x", same=same)
+    first, *_ = a_report(faults=(), name="token mean", equation="x", same=same)
 
-    assert f"OK: every target weighs the same, f, {shown}" == first
+    assert f"OK: every target weighs the same, token mean, {shown}" == first
+
+
+def test_another_form_that_was_expected_is_told_as_such():
+    first, *_ = a_report(faults=(), name="f", equation="x", same=())
+
+    assert "OK: targets weigh as expected, f, w = x" == first
