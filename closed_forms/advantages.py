@@ -8,7 +8,7 @@ any reward, or in a group where nothing is left to divide by, gets the advantage
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._read import one_of, read_numbers, shape_of
+from ._read import one_of, positive, read_numbers, shape_of
 from ._window import Float
 
 
@@ -40,6 +40,30 @@ def sum_then_normalize(rewards: ArrayLike, weights: ArrayLike, group: int, scale
     if scale == "none":
         return _known(centred)
     return _known(_over_deviation(centred, r_gi if scale == "group" else r_gi.reshape(1, -1)))
+
+
+def optimal_value(rewards: ArrayLike, beta: float) -> Float:
+    """Value of a prompt under the best policy near the reference, from rewards of what the reference says.
+
+        V*_g = beta log mean_i e^(r_gi / beta)
+
+    Source: https://arxiv.org/abs/2505.20686 (A*-PO); ``A2POTrainer._estimate_optimal_values``, beta1.
+
+    Args:
+        rewards: [g, i] of the samples of each prompt.
+        beta: positive; the value is the largest reward towards 0, and the mean of them where it is large.
+
+    Returns:
+        [g] values, between the mean and the largest reward.
+
+    Raises:
+        ValueError: rewards that are no rows of finite numbers; beta is not positive.
+    """
+    shape = shape_of(rewards)
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"rewards must be rows of samples, got shape {list(shape)}: give [prompt, sample]")
+    r_gi = read_numbers(rewards, shape, "rewards") / positive(beta, "beta")
+    return np.asarray(beta * (np.logaddexp.reduce(r_gi, axis=1) - np.log(shape[1])))
 
 
 def normalize_then_sum(rewards: ArrayLike, weights: ArrayLike, group: int) -> Float:

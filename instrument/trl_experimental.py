@@ -10,6 +10,7 @@ from .objective_policy import Options, of_grpo
 from .objective_record import ObjectiveRun
 from .tiny import near, tiny_policy
 from .trl_deviations import rescaled
+from .trl_rewarded import RUNS as REWARDED
 from .trl_rows import GOLD, PAIRS, ROWS, VOCABULARY, groups, rewards
 from .trl_runs import Run, beside
 from .trl_taught import RUNS as TAUGHT
@@ -127,6 +128,7 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("GMPO", False, geometric(0.0)),
     ("GMPO with KL", False, geometric(0.1)),
     *TAUGHT,
+    *REWARDED,
     ("Online DPO, sigmoid", True, online("sigmoid")),
     ("Online DPO, ipo", True, online("ipo")),
     ("bfloat16: SFT nll", False, half_supervised),

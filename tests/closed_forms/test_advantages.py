@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms.advantages import leave_one_out, normalize_then_sum, shaped_reward, sum_then_normalize
+from closed_forms.advantages import leave_one_out, normalize_then_sum, optimal_value, shaped_reward, sum_then_normalize
 from tests.closed_forms.tokens import seeds
 
 NAN = math.nan
@@ -215,3 +215,31 @@ def test_the_penalty_must_be_known():
 def test_every_reward_has_a_penalty():
     with pytest.raises(ValueError, match=r"^reward must have shape \[2\], got \[1\]"):
         shaped_reward([1], -1, 1, 0.5, [1, 2])
+
+
+def test_the_optimal_value_weighs_rewards_by_their_exponentials():
+    values = optimal_value([[math.log(3), 0.0], [2.0, 2.0]], 1)
+
+    np.testing.assert_allclose(values, [math.log(2), 2], rtol=1e-15)
+
+
+@given(seeds, st.sampled_from([2.0**-8, 0.5, 64.0]))
+def test_the_optimal_value_lies_between_mean_and_largest(seed, beta):
+    rewards = np.random.default_rng(seed).integers(-8, 9, (3, 4)) / 8
+
+    values = optimal_value(rewards, beta)
+    assert np.all(values <= rewards.max(1) + 1e-12)
+    assert np.all(values >= rewards.mean(1) - 1e-12)
+
+
+@pytest.mark.parametrize("rewards", [[1.0], [[]], np.zeros((0, 2))], ids=str)
+def test_samples_stand_in_rows(rewards):
+    with pytest.raises(
+        ValueError, match=r"^rewards must be rows of samples, got shape \[.*\]: give \[prompt, sample\]$"
+    ):
+        optimal_value(rewards, 1)
+
+
+def test_the_temperature_of_a_value_is_positive():
+    with pytest.raises(ValueError, match=r"^beta must be positive"):
+        optimal_value([[1.0]], 0)

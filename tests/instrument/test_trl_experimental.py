@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from trl import DistillationTrainer
 
+from instrument.loops.a2po import Valued, run_a2po
 from instrument.loops.distillation import run_distillation
 from instrument.loops.groups import Group
 from instrument.loops.online_dpo import run_online_dpo
@@ -66,3 +67,18 @@ def test_answers_given_twice_or_empty_are_refused(answers):
 def test_a_row_that_nobody_gave_is_named():
     with pytest.raises(RuntimeError, match=r"ran the row \[3, 5\], which is none of the 1 that were given"):
         looked_up([np.array([3, 4]), np.array([3, 5])], {(3, 4): (0, [True])})
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"values": (1.0,)}, "prompts need as many samples as rewards"),
+        ({"completion": ()}, "prompts and completions need a token"),
+        ({"samples": ((7,), (8, 9, 2))}, r"the completion \[7\] of the prompt \[3\] has no end of sequence"),
+    ],
+)
+def test_prompts_that_a2po_cannot_value_are_refused(change, match):
+    prompt = Valued((3,), (4, 2), 1.0, ((5, 2), (6, 2)), (1.0, 0.0))
+
+    with pytest.raises(ValueError, match=match):
+        run_a2po(tiny_policy(32), [prompt._replace(**change)], micro_batch=1)

@@ -115,3 +115,12 @@ def test_sampler_ratio(mode, seed, rows, width):
     expected = ratio.clamp(0.5, 3) if mode.endswith("truncate") else torch.where(kept, ratio, 0.0)
     found = policy_masks.sampler_ratio(old, sampled, mask, mode, 0.5, 3.0)
     np.testing.assert_allclose(found, expected, rtol=4 * unit_roundoff("float64"))
+
+
+@given(seeds, st.sampled_from([0.125, 0.5, 4.0]))
+def test_the_optimal_value(seed, beta):
+    rewards = np.random.default_rng(seed).integers(-64, 65, (3, 4)) / 16
+
+    table = torch.tensor(rewards)
+    reference = beta * torch.log(torch.exp(table / beta).mean(1))
+    np.testing.assert_allclose(advantages.optimal_value(rewards, beta), reference, rtol=0, atol=1e-13 * (1 + beta))

@@ -4,15 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from instrument.loops.a2po import Valued, run_a2po
 from instrument.loops.groups import Group
 from instrument.loops.grpo import run_gmpo
 from instrument.loops.reference_free import run_cpo, run_orpo, run_tpo
+from instrument.objective_a2po import of_a2po
 from instrument.objective_free import FreeOptions, of_cpo, of_orpo, of_tpo
 from instrument.objective_geometric import of_gmpo
 from instrument.objective_policy import Options
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
-from tests.properties.strategies import VOCABULARY, betas, few, pairs, rollouts, seeds
+from tests.properties.strategies import VOCABULARY, betas, few, lessons, pairs, rollouts, seeds
 
 splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 3), "gradient_accumulation_steps": st.integers(1, 3)})
 
@@ -70,3 +72,28 @@ def test_every_token_of_gmpo(drawn, beta, epsilons, seed):
     rewards = [reward for group in groups for reward in group.rewards]
     closed = Options(**options, steps_per_generation=split["steps_per_generation"])
     assert_follows(driven.windows, of_gmpo(driven, rewards, len(groups[0].completions), closed))
+
+
+@few
+@given(drawn=lessons(end=(2,)), betas=st.tuples(betas, betas), filtered=st.booleans(), seed=seeds, data=st.data())
+def test_every_token_of_a2po(drawn, betas, filtered, seed, data):
+    answers, split = drawn
+    binary = st.sampled_from([0.0, 1.0])
+    # The filter leaves the first prompt at least; no advantage is 0, with which nothing would be learned.
+    values = [[float(i == 0), data.draw(binary), 0.0] for i, _ in enumerate(answers)]
+    rewards = [data.draw(binary) if any(of) else 1.0 for of in values]
+    samples = ((1, 1, 2), (1, 2), (2,))
+    prompts = [Valued(*answer, reward, samples, of) for answer, reward, of in zip(answers, rewards, values)]
+
+    driven = run_a2po(
+        tiny_policy(VOCABULARY, seed),
+        prompts,
+        beta1=betas[0],
+        beta2=betas[1],
+        filter_all_incorrect=filtered,
+        learning_rate=RATE,
+        **split,
+    )
+    assert_follows(driven.windows, of_a2po(driven, rewards, values, *betas))
+    ran = {n for window in driven.windows for batch in window for n in batch.numbers}
+    assert ran == {n for n, of in enumerate(values) if any(of) or not filtered}
