@@ -1,10 +1,10 @@
-"""dattri-LLM: a second opinion. Its hooks capture the gradient at the head's output, and each token's weight follows from it.
+"""dattri-LLM: a second opinion. Its hooks capture the gradient at the head's output, from which each weight follows.
 
 pip install --no-deps dattri-llm==0.1.0
 python benchmarks/neighbours/dattri_captured.py
 
-The loss of a target with weight w has the gradient w (p - onehot) at its logits, so w = -g[target] / (1 - p[target]); p is the
-softmax of logits that are computed here, without Weighbridge. The loop takes means of micro-batch means.
+The loss of a target with weight w has the gradient w (p - onehot) at its logits, so w = -g[target] / (1 - p[target]);
+p is the softmax of logits that are computed here, without Weighbridge. The loop takes means of micro-batch means.
 """
 
 import numpy as np
