@@ -17,6 +17,7 @@ from instrument.loops.trainer import run_trainer
 from instrument.probe import PAD, vocabulary_for
 from tests.faults.absence_scenarios import ABSENCE
 from tests.faults.feeding_scenarios import FEEDING
+from tests.faults.head_scenarios import HEADS
 from tests.faults.leak_scenarios import LEAKS
 from tests.faults.rank_scenarios import RANKS
 from tests.faults.told_scenarios import TOLD
@@ -117,5 +118,5 @@ SCENARIOS = {
     for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
 } | {
     scenario.__name__: unlogged(scenario)
-    for scenario in (*LEAKS, *FEEDING, *ABSENCE, *OBJECTIVES, *RANKS, *TOLD, *UPDATES)
+    for scenario in (*LEAKS, *FEEDING, *ABSENCE, *HEADS, *OBJECTIVES, *RANKS, *TOLD, *UPDATES)
 }
