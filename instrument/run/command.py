@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ..files import refuse_unwritable
 from .find import Finder, Recorder
+from .given import GivenRows
 from .late import WhenImported
 from .ranks import Meeting
 from .script import Ending, run_script
@@ -50,20 +51,21 @@ def run(
         raise typer.BadParameter(f"there is no file {words[0]}: name a script, or a module behind -m")
     # A script may go to another folder.
     json_file, html_file, records = (file and file.resolve() for file in (json_file, html_file, records))
-    meeting, process = Meeting(records), os.getpid()
+    meeting, process, given = Meeting(records), os.getpid(), GivenRows()
     finder = Finder(windows, stop, partial(attach_late, leaks=leaks))
     try:
-        with WhenImported("torch", finder.install):
+        with WhenImported("torch", finder.install), WhenImported("trl.trainer.sft_trainer", given.install):
             ending = run_script(words, as_module)
     finally:
         if os.getpid() == process:
             finder.close()
             finder.uninstall()
+            given.uninstall()
     if os.getpid() != process:
         # A process that the script forked came out of it: it is not the one to tell.
         sys.exit(ending.status)
     try:
-        failed = report(words, finder, ending, meeting, tokenizer, kinds, (json_file, html_file))
+        failed = report(words, finder, given, ending, meeting, tokenizer, kinds, (json_file, html_file))
     except Exception:
         # Whatever happens here is ours, and the script has ended as it has.
         traceback.print_exc()
@@ -81,6 +83,7 @@ def attach_late(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leak
 def report(
     words: list[str],
     finder: Finder,
+    given: GivenRows,
     ending: Ending,
     meeting: Meeting,
     tokenizer: str | None,
@@ -92,7 +95,7 @@ def report(
     from .tell import tell
 
     sys.stdout.flush()
-    outcome = conclude(words, finder, ending, meeting, tokenizer)
+    outcome = conclude(words, finder, given, ending, meeting, tokenizer)
     if outcome is None:
         return False
     tell(Console(stderr=True), outcome)

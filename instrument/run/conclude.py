@@ -4,6 +4,7 @@ from typing import Any
 
 from .find import Finder
 from .finding import FAULT
+from .given import GivenRows
 from .outcome import Outcome
 from .ranks import Meeting
 from .script import Ending
@@ -15,7 +16,7 @@ ELSEWHERE = (
 
 
 def conclude(
-    words: list[str], finder: Finder, ending: Ending, meeting: Meeting, tokenizer: str | None
+    words: list[str], finder: Finder, given: GivenRows, ending: Ending, meeting: Meeting, tokenizer: str | None
 ) -> Outcome | None:
     """Judge the recorded windows; None on a rank that is not the one to tell."""
     attached: Any = finder.recorder
@@ -47,7 +48,8 @@ def conclude(
     from .judge import judge_run
     from .leaks import findings_of
 
-    right, findings, stages = judge_run(record, attached.objective, known["tokenizer"], heard)
+    dataset = given.of(attached.objective.trainer)
+    right, findings, stages = judge_run(record, attached.objective, known["tokenizer"], heard, dataset)
     if known["leaks"] is not None:
         findings = sorted([*findings, *findings_of(known["leaks"])], key=lambda finding: finding.level != FAULT)
     return Outcome(right=right, findings=findings, stages=stages, **known)

@@ -1,11 +1,13 @@
 """What is to be told of a run: findings with a code, and what cannot be judged."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..codes import code_of
 from ..elsewhere import elsewhere_in_gradient
 from ..record import Record, Window
 from ..report.report import Report
+from . import marked
 from .closed import deviations
 from .finding import FAULT, NOTE, WARNING, Finding
 from .forms import NotTold
@@ -15,7 +17,7 @@ from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, UNKNOWN, Object
 
 
 def judge_run(
-    record: Record, objective: Objective, tokenizer: object, heard: list[list[Heard]]
+    record: Record, objective: Objective, tokenizer: object, heard: list[list[Heard]], dataset: Any = None
 ) -> tuple[str, list[Finding], tuple[str, ...]]:
     """What a run without a fault does right, empty where that cannot be judged; all findings, faults first; and stages.
 
@@ -23,6 +25,7 @@ def judge_run(
 
     Args:
         heard: [rank] what the loss was given, of the ranks whose rows are in the record.
+        dataset: rows as the script gave them to TRL's SFTTrainer, or None.
     """
     stages: tuple[str, ...] = ()
     if objective.kind in (TARGETS, PAIRS, POLICY, REWARDS):
@@ -33,7 +36,7 @@ def judge_run(
         found += beside(record)
     else:
         right, found, stages = by_token_mean(record, objective)
-    found += [(said.code, said.level, said.text, said.window) for said in told(record, objective, tokenizer)]
+    found += [(said.code, said.level, said.text, said.window) for said in told(record, objective, tokenizer, dataset)]
     return right, merged(found), stages
 
 
@@ -106,7 +109,7 @@ def beside(record: Record) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def told(record: Record, objective: Objective, tokenizer: object) -> list[Said]:
+def told(record: Record, objective: Objective, tokenizer: object, dataset: Any) -> list[Said]:
     """What the tokens themselves show."""
     options = getattr(objective.trainer, "args", None)
     only = next(
@@ -115,7 +118,8 @@ def told(record: Record, objective: Objective, tokenizer: object) -> list[Said]:
     if objective.kind not in (MEAN, OWN, TARGETS):
         only = ""
     windows: list[Window] = record.windows
-    return sentences(windows, tokenizer, only)
+    by_dataset = [] if dataset is None else marked.sentences(windows, objective.trainer, dataset)
+    return [*by_dataset, *sentences(windows, tokenizer, only)]
 
 
 def merged(found: Sequence[tuple[str, str, str, int]]) -> list[Finding]:

@@ -1,0 +1,111 @@
+"""Which tokens are trained is held against what the script's own dataset marks as answers, row by row."""
+
+import json
+
+import pytest
+
+from faults import CATALOGUE, planted
+from tests.instrument.scripts import EXAMPLES, run, script
+
+# What these scripts do is theirs, as in a process of their own: libraries warn of their own names.
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("fresh_accelerate")]
+
+TALKS = (EXAMPLES / "sft_packing.py").read_text()
+# Prompts and completions as plain text, in rows of their own.
+PAIRS = (
+    TALKS.replace(
+        '{"messages": [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]}', "PAIR"
+    )
+    .replace("PAIR", '{"prompt": asked, "completion": " " + answer}')
+    .replace("packing=True", "packing=False")
+    .replace("assistant_only_loss=True", "completion_only_loss=True")
+)
+
+# Rows of ids, which come with their own masks.
+IDS = TALKS.replace(
+    "Dataset.from_list(talks)", "Dataset.from_list([ids_of(tokenizer, **talk) for talk in talks])"
+).replace(
+    "def main()",
+    """
+def ids_of(tokenizer, messages):
+    found = tokenizer.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True)
+    marks = found["assistant_masks"]
+    return {"input_ids": found["input_ids"], "assistant_masks": marks, "completion_mask": marks}
+
+
+def main()""",
+)
+TURNS = IDS.replace("assistant_only_loss=True", "assistant_only_loss=False").replace(', "completion_mask": marks', "")
+COMPLETIONS = IDS.replace("assistant_only_loss=True", "completion_only_loss=True").replace(
+    ', "assistant_masks": marks', ""
+)
+
+
+def findings(tmp_path, text):
+    run("--stop", "--json", tmp_path / "run.json", script(text))
+    found = json.loads((tmp_path / "run.json").read_text())
+    return found["said"], {finding["code"]: finding["said"] for finding in found["findings"]}
+
+
+@pytest.mark.parametrize("text", [TALKS, PAIRS, TURNS, COMPLETIONS], ids=["talks", "pairs", "turns", "completions"])
+def test_answers_that_are_all_trained_are_no_matter(text, tmp_path):
+    said, found = findings(tmp_path, text)
+
+    assert "OK: every target weighs the same: token mean, w = 1/N" == said
+    assert {} == found
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "code", "words"),
+    [
+        (TURNS, "assistant_mask_lost", "prompt-trained", "the prompt is trained: "),
+        (COMPLETIONS, "completion_mask_lost", "prompt-trained", "as answers are targets, in rows 0, 1, 2, 3: 'what"),
+        (TALKS, "first_answer_token_lost", "first-answer-token-lost", "the first answer token is lost: "),
+        (PAIRS, "first_answer_token_lost", "first-answer-token-lost", "it is no target in 4 of 4 answers, in rows 0"),
+        (TALKS, "turn_ends_untrained", "answer-not-trained", "tokens of answers are no targets, in rows 0, 1, 2, 3: "),
+        (TALKS, "turn_ends_untrained", "eos-never-trained", "EOS is never trained: <end> follows a token"),
+        (TALKS, "only_last_turn_trained", "answer-not-trained", "tokens of answers are no targets, in rows"),
+    ],
+)
+def test_a_mask_that_is_not_the_datasets_is_told_in_words(text, fault, code, words, tmp_path):
+    with planted(CATALOGUE[fault]) as hits:
+        _, found = findings(tmp_path, text)
+
+    assert hits.count
+    assert words in found[code]
+
+
+def test_rows_that_are_not_found_are_not_compared_and_it_is_said(tmp_path):
+    # The rows are changed behind the trainer's back, so that what runs stands in no dataset.
+    moved = TALKS.replace("    trainer.train()", "    TURN\n    trainer.train()").replace(
+        "TURN", "trainer.train_dataset = trainer.train_dataset.map(lambda row: {'input_ids': row['input_ids'][::-1]})"
+    )
+
+    _, found = findings(tmp_path, moved)
+
+    assert "no recorded row was found in the dataset that the script gave" in found["not-judged"]
+
+
+def test_a_collator_of_the_scripts_own_decides_itself(tmp_path):
+    own = TALKS.replace("    trainer.train()", "    HIDE\n    trainer.train()").replace(
+        "HIDE",
+        "trl = trainer.data_collator\n"
+        "    def mine(rows):\n"
+        "        batch = trl(rows)\n"
+        "        batch['labels'][:, 8:9] = -100\n"
+        "        return batch\n"
+        "    trainer.data_collator = mine",
+    )
+
+    _, found = findings(tmp_path, own)
+
+    assert not {"answer-not-trained", "first-answer-token-lost"} & found.keys()
+
+
+def test_the_trainer_is_put_back(tmp_path):
+    from trl import SFTTrainer
+
+    before = SFTTrainer.__init__
+    findings(tmp_path, TALKS)
+
+    assert before is SFTTrainer.__init__
