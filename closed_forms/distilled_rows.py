@@ -18,6 +18,15 @@ def distilled_by_rows(masks: Rows) -> list[Float]:
     return shared_out(masks, [np.ones(len(rows)) for rows in masks], [len(rows) * len(masks) for rows in masks])
 
 
+def distilled_over_padding(masks: Rows) -> list[Float]:
+    """The mean of each micro-batch is over all its slots, T_m in the longest row: w = m / (K B_m T_m).
+
+    Source: https://github.com/peremartra/optipfair/issues/34
+    """
+    slots = [len(rows) * max(len(row) for row in rows) * len(masks) for rows in masks]
+    return shared_out(masks, [np.ones(len(rows)) for rows in masks], slots)
+
+
 def distilled_over_vocabulary(masks: Rows, vocabulary: float) -> list[Float]:
     """As it should be, also over the words: w = m / (N V). Source: https://github.com/huggingface/trl/pull/4105"""
     return [row / vocabulary for row in targets(masks)]

@@ -51,6 +51,18 @@ def only_adapters(parameters: Sequence[str], micro_batches: int) -> list[Float]:
     return only_gradients_of(parameters, micro_batches, "lora_")
 
 
+def only_what_trains(trains: Sequence[bool], micro_batches: int) -> list[Float]:
+    """As ``every_gradient``, of all parameters of a model, some of which are frozen.
+
+        r_pm = (p trains)
+
+    Args:
+        trains: [p] whether the parameter should train.
+        micro_batches: M.
+    """
+    return [np.repeat(np.asarray(trains, dtype=np.float64), micro_batches)]
+
+
 def only_gradients_of(parameters: Sequence[str], micro_batches: int, part: str) -> list[Float]:
     """Reach when only parameters with that in their names get a gradient; otherwise as ``every_gradient``."""
     if not micro_batches >= 1:
@@ -80,6 +92,16 @@ def last_of_sum(micro_batches: int) -> list[Float]:
     Reported in https://github.com/pytorch/torchtitan/pull/3575
     """
     return [np.array([0.0] * micro_batches + [1.0])]
+
+
+def first_of_sum(micro_batches: int) -> list[Float]:
+    """As ``whole_sum``, when what comes behind the first micro-batch is not added.
+
+        s = 0, 1, 0, ...
+
+    Reported in https://github.com/deepspeedai/DeepSpeed/pull/7967
+    """
+    return [np.array([0.0, 1.0] + [0.0] * (micro_batches - 1))]
 
 
 def clipped(norms: Sequence[float], max_norm: float, scale: float) -> list[Float]:
@@ -183,6 +205,16 @@ def decay_of_all(flat: Sequence[bool], decay: float) -> list[Float]:
     Reported in https://github.com/huggingface/transformers/pull/35927
     """
     return [np.full(len(flat), decay)]
+
+
+def decay_of_flat(flat: Sequence[bool], decay: float) -> list[Float]:
+    """As ``decay_of_matrices``, when norms and biases decay and matrices do not.
+
+        d_p = decay (p is a norm or bias)
+
+    Reported in https://github.com/facebookresearch/BalancingGroups/issues/6
+    """
+    return [decay * np.asarray(flat, dtype=np.float64)]
 
 
 def one_step() -> float:

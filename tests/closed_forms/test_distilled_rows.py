@@ -10,6 +10,13 @@ def test_rows_divide_what_many_tokens_add():
     assert_rows(distilled_rows.distilled_by_rows(MASKS), [[0, 1 / 4, 1 / 4], [1 / 4], [1 / 2, 1 / 2, 0, 1 / 2]])
 
 
+def test_padding_divides_like_the_tokens():
+    # Two rows of three slots, and one of four, in two micro-batches.
+    expected = [[0, 1 / 12, 1 / 12], [1 / 12], [1 / 8, 1 / 8, 0, 1 / 8]]
+
+    assert_rows(distilled_rows.distilled_over_padding(MASKS), expected)
+
+
 def test_words_divide_once_more():
     expected = [[0, 1 / 60, 1 / 60], [1 / 60], [1 / 60, 1 / 60, 0, 1 / 60]]
 

@@ -19,6 +19,10 @@ def test_only_adapters_and_only_saved_modules_are_apart():
     np.testing.assert_array_equal(w.only_saved_modules(NAMES, 1)[0], [0, 0, 1, 0])
 
 
+def test_what_trains_is_told_for_each_micro_batch():
+    np.testing.assert_array_equal(w.only_what_trains([True, False], 2)[0], [1, 1, 0, 0])
+
+
 def test_a_window_needs_a_micro_batch():
     with pytest.raises(ValueError, match="micro_batches=0"):
         w.every_gradient(NAMES, 0)
@@ -29,6 +33,13 @@ def test_what_is_lost_are_the_micro_batches_before_the_last(m):
     lost = w.whole_sum(m)[0] - w.last_of_sum(m)[0]
 
     np.testing.assert_array_equal(lost, [0] + [1] * (m - 1) + [0])
+
+
+@given(st.integers(1, 5))
+def test_first_and_last_alone_are_the_sum_of_two(m):
+    first, last = w.first_of_sum(m)[0], w.last_of_sum(m)[0]
+
+    np.testing.assert_array_equal(np.maximum(first, last), [0, 1, *[0] * (m - 2), 1][: m + 1])
 
 
 def test_clips_by_hand():
@@ -47,6 +58,7 @@ def test_groups_and_decay_by_hand():
     np.testing.assert_array_equal(w.second_group_missing([True, False])[0], [0, 1])
     np.testing.assert_array_equal(w.decay_of_matrices([True, False], 0.1)[0], [0, 0.1])
     np.testing.assert_array_equal(w.decay_of_all([True, False], 0.1)[0], [0.1, 0.1])
+    np.testing.assert_array_equal(w.decay_of_flat([True, False], 0.1)[0], [0.1, 0])
 
 
 def test_steps_by_hand():

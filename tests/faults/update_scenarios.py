@@ -14,10 +14,13 @@ from tests.instrument import models
 ROWS = [[5, 9, 7, 5, 11, 6], [8, 5, 4, 9, 7], [12, 6, 10], [7, 13, 9, 4]]
 
 
-def gradient_norms(model, batches):
-    """[p] norms of the gradient of one window, by autograd, on the model as it is; nothing of it is left."""
+def gradient_norms(model, batches, ran=None):
+    """[p] norms of the gradient of one window, by autograd, on the model as it is; nothing of it is left.
+
+    `ran` is the number of its micro-batches that have run so far; all when left out.
+    """
     targets = sum(int((batch["labels"][:, 1:] != -100).sum()) for batch in batches)
-    for batch in batches:
+    for batch in batches[:ran]:
         n = int((batch["labels"][:, 1:] != -100).sum())
         (model(**batch).loss * (n / targets)).backward()
     found = [float(p.grad.double().norm()) for p in model.parameters()]
@@ -61,11 +64,12 @@ def step_trainer():
         model=model, args=arguments, train_dataset=Rows(ROWS, None), data_collator=padding_collator("right", 0)
     )
     flat = [p.dim() < 2 for p in model.parameters()]
-    norms = [gradient_norms(model, [make_batch([row]) for row in rows]) for rows in (ROWS[:2], ROWS[2:])]
+    windows = [[make_batch([row]) for row in rows] for rows in (ROWS[:2], ROWS[2:])]
+    norms = [(gradient_norms(model, window), gradient_norms(model, window, 1)) for window in windows]
     with watch(model, trainer.create_optimizer(), max_norm=0.5) as report:
         trainer.train()
-    told = {"max_norm": 0.5, "scale": 1.0, "flat": flat, "decay": 0.1}
-    return report, [{"norms": window, **told} for window in norms]
+    told = {"max_norm": 0.5, "scale": 1.0, "flat": flat, "decay": 0.1, "micro_batches": 2}
+    return report, [{"norms": whole, "first_norms": first, **told} for whole, first in norms]
 
 
 def step_accelerate():
@@ -88,22 +92,52 @@ def step_accelerate():
     return report, [{"number": number, **told} for number in range(2)]
 
 
-def step_adapter():
-    """One window of two micro-batches: LoRA and a head that is trained whole, under re-entrant checkpointing."""
+def with_saved_head():
+    """A model with LoRA and a head that is trained whole, and the names of what should train."""
+    model = models.with_lora(modules_to_save=["lm_head"])
+    return model, [name for name, _ in model.named_parameters() if "lora_" in name or "modules_to_save" in name]
+
+
+def adapted(model):
+    """One window of two micro-batches of what trains in a model."""
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.1)
+    with watch(model, optimizer) as report:
+        for rows in (ROWS[:2], ROWS[2:]):
+            model(**make_batch(rows), use_cache=False).loss.backward()
+        optimizer.step()
+    return report
+
+
+def checkpointed(reentrant):
+    """One window of two micro-batches: LoRA and a head that is trained whole, under checkpointing of either kind."""
     with warnings.catch_warnings():
         # What torch tells of a block whose inputs are frozen is the fault itself.
         warnings.filterwarnings("ignore", "None of the inputs have requires_grad=True", UserWarning)
-        model = models.with_lora(modules_to_save=["lm_head"])
-        names = [name for name, _ in model.named_parameters() if "lora_" in name or "modules_to_save" in name]
-        model.get_base_model().activation_checkpointing_enable({"use_reentrant": True})
-        model.get_base_model().enable_input_require_grads()
+        model, names = with_saved_head()
+        model.get_base_model().activation_checkpointing_enable({"use_reentrant": reentrant})
+        if reentrant:
+            model.get_base_model().enable_input_require_grads()
         model.train()
-        optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.1)
-        with watch(model, optimizer) as report:
-            for rows in (ROWS[:2], ROWS[2:]):
-                model(**make_batch(rows), use_cache=False).loss.backward()
-            optimizer.step()
+        report = adapted(model)
     return report, [{"parameters": names, "micro_batches": 2}]
+
+
+def step_adapter():
+    """One window through adapters and a saved head, under re-entrant checkpointing."""
+    return checkpointed(True)
+
+
+def step_checkpointed():
+    """One window through adapters and a saved head, under checkpointing that is not re-entrant."""
+    return checkpointed(False)
+
+
+def step_lora():
+    """One window of two micro-batches through adapters and a saved head, of which every parameter is looked at."""
+    model, names = with_saved_head()
+    every = [name for name, _ in model.named_parameters() if "original_module" not in name]
+    told = {"parameters": every, "trains": [name in names for name in every], "micro_batches": 2}
+    return adapted(model), [told]
 
 
 def reach_of(report, arguments):
@@ -147,7 +181,7 @@ def rates_of(report, arguments):
     return [window.after.step.rate[0] for window in report.windows]
 
 
-UPDATES = (step_scaled, step_trainer, step_accelerate, step_adapter)
+UPDATES = (step_scaled, step_trainer, step_accelerate, step_adapter, step_checkpointed, step_lora)
 READINGS = {
     "reach": reach_of,
     "shares": shares_of,

@@ -70,6 +70,8 @@ def test_a_loop_under_a_loss_scale_closes(kind, shape, max_norm):
 
 
 @few
+# A clip behind each backward shows where there are two.
+@example(shape=Shape((3, 4, 5, 3), ((True,) * 2, (True,) * 3, (True,) * 4, (True,) * 2), 1, 2, 0), max_norm=0.1)
 @given(shape=shapes(max_rows=6), max_norm=st.sampled_from([0.1, 1e3]))
 def test_the_trainer_closes(shape, max_norm):
     report = by_trainer(shape, max_norm)
