@@ -19,6 +19,7 @@ from .gathering import note
 from .leak_loss import named
 from .locate import unwrapped
 from .logits import kind_of, read_rows
+from .readable import rounded_amplification
 from .record import Record, Row, Window
 from .refusals import refuse_compiled
 
@@ -56,10 +57,12 @@ class LabelRecorder:
     def _take(self, forward: Forward, output: Any, gradient: Tensor) -> list[Row]:
         logits = logits_of(output)
         with Replay(), torch.autocast(gradient.device.type, enabled=False), torch.random.fork_rng(devices=[]):
-            work = str(forward.autocast or gradient.dtype).removeprefix("torch.")
-            self.record.vocabulary = max(2, logits.shape[-1])
-            self.record.work_dtype, self.record.loss_dtype = work, "float32" if work == "float64" else work
+            work = str(gradient.dtype).removeprefix("torch.")
+            v = self.record.vocabulary = max(2, logits.shape[-1])
+            self.record.work_dtype, self.record.loss_dtype = work, "float32"
             rows = read_rows(logits, gradient, 0, forward.labels, kind_of(self._model, forward.labels))
+        if work in ("bfloat16", "float16"):
+            rows = [replace(row, amplification=rounded_amplification(row.amplification, v, work, work)) for row in rows]
         mask = forward.attention_mask
         if mask is not None and not self._model.config.is_encoder_decoder and mask.shape == logits.shape[:-1]:
             # A label on padding trains padding.

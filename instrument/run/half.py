@@ -13,7 +13,6 @@ Letters: b rows, t tokens, v vocabulary.
 import math
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -23,6 +22,7 @@ from ..gathering import note
 from ..live import LiveReading, ReplayedHead
 from ..live_record import documents_of, measured, read_batch
 from ..locate import Place
+from ..readable import rounded_amplification
 from ..record import Record
 
 
@@ -69,7 +69,7 @@ class HalfRecorder:
             v = self.record.vocabulary = logits_btv.shape[-1]
             self.record.work_dtype, self.record.loss_dtype = self._half, "float32"
             read = read_batch(ReplayedHead(lambda logits: logits, v, None), forward, logits_btv, gradient)
-            read["amplification"] = amplification(read["amplification"], v, self._half)
+            read["amplification"] = rounded_amplification(read["amplification"], v, self._half)
             return read
 
     def _close(self, window: CapturedWindow) -> None:
@@ -146,13 +146,3 @@ def read_fused(forward: Forward, log_p: Tensor, gradient: Tensor) -> dict[str, A
     size_bt = weight_bt.abs()
     whole["on_padding"], whole["on_tokens"] = (torch.where(at, size_bt, 0).max() for at in (~mask_bt, mask_bt))
     return {name: values.cpu().numpy() for name, values in whole.items()}
-
-
-def amplification(unit: np.ndarray, vocabulary: int, half: str) -> np.ndarray:
-    """From 1/|r| to the amplification with which `readable.tolerance` gives the bound at the top of this file.
-
-    That tolerance is 2 a 8 sqrt(V) u_half, up to what is smaller.
-    """
-    u_half, u_32 = {"bfloat16": 2.0**-8, "float16": 2.0**-11}[half], 2.0**-24
-    softmax = 2 * unit * (vocabulary / 4 + 3 * math.log(vocabulary) + 13) * u_32
-    return np.asarray((2 * u_half + softmax) / (16 * math.sqrt(vocabulary) * u_half))

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import (
@@ -106,6 +107,24 @@ def test_a_classifier_of_rows_is_four_times_too_large_under_the_trainer():
 
     assert "sum of micro-batch means, M = 4 times too large" == report.verdicts[0].name
     assert pytest.approx([4.0] * 4, rel=1e-5) == [float(row.weight[0]) * 4 for row in report.rows]
+
+
+@pytest.mark.usefixtures("fresh_accelerate")
+@pytest.mark.parametrize(("factor", "right"), [(1.0, True), (1.1, False)])
+@pytest.mark.parametrize("name", HEADS)
+def test_under_accelerates_half_precision_the_logits_that_the_loss_has_read_are_looked_at(name, factor, right):
+    build, ids, labels, _ = HEADS[name]
+    # What it hands out is a copy in float32, behind the loss.
+    model = Accelerator(mixed_precision="bf16", cpu=True).prepare(build())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    with watch(model) as report:
+        (factor * model(input_ids=ids, labels=labels).loss).backward()
+        optimizer.step()
+
+    assert "bfloat16" == report.record.work_dtype
+    assert right is report.verdicts[0].ok
+    assert right or "token weights follow the token mean times 1." in report.verdicts[0].faults[0]
 
 
 def test_label_smoothing_outside_of_the_model_is_told_though_no_labels_pass_through_it():
