@@ -161,7 +161,7 @@ class Closure:
         tied = head is not None and embedding is not None and head.weight is embedding.weight
         by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
         if self._head and by and head is not None and head.weight.grad is not None and not shared:
-            measured = (head.weight.grad * head.weight.detach()).sum(dtype=torch.float64) / by
+            measured = inner(head.weight.grad, head.weight.detach()) / by
             shares = [*self._head, *(Share(s.value.sum(), s.size.sum(), s.value.numel()) for _, s in self._rows * tied)]
             value, size = (
                 torch.stack(column).sum() for column in ([s.value for s in shares], [s.size for s in shares])
@@ -177,6 +177,12 @@ class Closure:
             made = against(measured, value, size, place.numel() + embedding.embedding_dim)
             found.append(Sum("embedding rows", names.get(id(embedding.weight), ""), *made))
         return found
+
+
+def inner(one: Tensor, other: Tensor) -> Tensor:
+    """<one, other> of two matrices in float64, some rows at a time: all products at once would take two heads' room."""
+    rows = max(1, 2**20 // one.shape[1])
+    return torch.stack([(a * b).sum(dtype=torch.float64) for a, b in zip(one.split(rows), other.split(rows))]).sum()
 
 
 def against(measured: Tensor, value: Tensor, size: Tensor, terms: int) -> tuple[float, float, float, int]:

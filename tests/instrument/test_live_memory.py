@@ -1,4 +1,4 @@
-"""Reading in chunks gives the same, and holds less than two chunks."""
+"""Reading in chunks gives the same, and holds less than two chunks; nor is a product as large as a head ever held."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from instrument.closure import inner
 from instrument.live import ReplayedHead, read_live
 from instrument.locate import locate
 from tests.instrument import models
 from tests.instrument.heads import by_autograd, random_ids, read, run
+from tests.instrument.live_bytes import LiveBytes
 
 
 @pytest.mark.parametrize("kind", ["llama", "soft-cap", "a function"])
@@ -90,3 +92,14 @@ def test_finding_the_head_holds_less_than_two_chunks():
             place.recognise(output)
 
     assert held.peak < 2 * 2**20 * 4
+
+
+def test_the_product_of_two_heads_takes_no_room_of_their_size():
+    one, other = torch.randn(2, 16384, 256, generator=torch.Generator().manual_seed(0))
+
+    with LiveBytes() as alive:
+        found = inner(one, other)
+
+    # 16 MiB each; a part of it is 4.
+    assert alive.peak < 10 * 2**20
+    torch.testing.assert_close(found, (one.double() * other.double()).sum(), rtol=1e-4, atol=0)
