@@ -49,6 +49,16 @@ def only_parameters(parts: Parts) -> list[Float]:
     return _only("parameters", parts)
 
 
+def what_is_drawn(parts: Parts) -> list[Float]:
+    """Parts that an instrument touches which draws random numbers before a training with dropout, which draws them too.
+
+        d_p = (p is "random state" or "parameters")
+
+    Same argument, result and errors as ``only_random_state``.
+    """
+    return [only_random_state(parts)[0] + only_parameters(parts)[0]]
+
+
 def only_hooks(parts: Parts) -> list[Float]:
     """Parts that an instrument touches which leaves a hook on the model.
 

@@ -223,6 +223,28 @@ def due_of_its_micro_batch(window: Window, uneven: Sequence[bool]) -> list[Float
     return [np.array([divisor, n_m[m], n_row]) for (divisor, _, n_row), m in zip(found, m_b)]
 
 
+def reached_but(parameters: Sequence[str], micro_batches: int, left_out: str) -> list[Float]:
+    """Whether a gradient comes to each parameter in each micro-batch when all but the first leave some of them out.
+
+        r_pm = (m = 0 or p is not left out)
+
+    Args:
+        parameters: [p] names.
+        micro_batches: M, at least 1.
+        left_out: what stands in the names of those that are left out.
+
+    Returns:
+        One array, [p M], parameter by parameter.
+
+    Raises:
+        ValueError: no micro-batch.
+    """
+    if micro_batches < 1:
+        raise ValueError(f"micro_batches={micro_batches} must be at least 1: without one nothing is reached")
+    reached = [[float(m == 0 or left_out not in name) for m in range(micro_batches)] for name in parameters]
+    return [np.concatenate(reached)]
+
+
 def positive(off: float) -> float:
     """The number itself.
 

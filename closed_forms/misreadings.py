@@ -181,3 +181,34 @@ def zeros_missing(window: Window, dropped: Sequence[Sequence[bool]]) -> list[Flo
     Arguments and errors as for ``aggregation.targets_dropped``.
     """
     return [np.where(row == 0, np.nan, row) for row in targets_dropped(window, dropped)]
+
+
+def first_guilty_only(lengths: Lengths) -> Pattern:
+    """Pattern of sequences that each read all before them when the search ends with the first leak.
+
+        D_ij = (i = j) or (i = 1 and j = 0)
+
+    Raises:
+        ValueError: as ``leaks.lower_triangular``.
+    """
+    pattern = lower_triangular(lengths)
+    pattern[2:] &= pattern.T[2:]
+    return pattern
+
+
+def first_batch_only(lengths: Lengths, number: int) -> Pattern:
+    """Pattern of sequences that each read all before them, in the first batch; of later ones there is none.
+
+    Args:
+        lengths: as for ``leaks.lower_triangular``.
+        number: of the batch, from 0.
+
+    Returns:
+        The pattern, or an empty one, [1][0].
+
+    Raises:
+        ValueError: as ``leaks.lower_triangular``; a number below 0.
+    """
+    if number < 0:
+        raise ValueError(f"number={number} must be at least 0, that of the first batch")
+    return np.zeros((1, 0), dtype=np.bool_) if number else lower_triangular(lengths)

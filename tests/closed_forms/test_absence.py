@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from closed_forms.absence import nothing, only_hooks, only_modes, only_parameters, only_random_state
+from closed_forms.absence import (
+    nothing,
+    only_hooks,
+    only_modes,
+    only_parameters,
+    only_random_state,
+    what_is_drawn,
+)
 from tests.closed_forms.compare import assert_weights
 
 PARTS = ["parameters", "random state", "modes", "hooks"]
@@ -12,6 +19,10 @@ ONE = {"parameters": only_parameters, "random state": only_random_state, "modes"
 
 def test_a_right_instrument_touches_nothing():
     assert_weights([[0, 0, 0, 0]], nothing(PARTS))
+
+
+def test_what_is_drawn_moves_parameters_too():
+    assert_weights([[1, 1, 0, 0]], what_is_drawn(PARTS))
 
 
 @pytest.mark.parametrize("part", PARTS)

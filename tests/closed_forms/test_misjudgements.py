@@ -19,6 +19,7 @@ from closed_forms.misjudgements import (
     none_found,
     nothing_fits,
     only_the_first,
+    reached_but,
     runs,
     shared_by_beginning,
     shared_by_permutations,
@@ -104,3 +105,12 @@ def test_each_sample_is_marked(form):
 def test_a_divisor_needs_a_target(form):
     with pytest.raises(ValueError, match="a window needs a target to divide by"):
         form([[0]], [False])
+
+
+def test_some_are_reached_in_the_first_micro_batch_only():
+    assert_weights([[1, 1, 1, 0]], reached_but(["a.x", "b.x"], 2, "b."))
+
+
+def test_reach_needs_a_micro_batch():
+    with pytest.raises(ValueError, match="micro_batches=0 must be at least 1"):
+        reached_but(["a"], 0, "a")

@@ -9,6 +9,8 @@ from closed_forms.misreadings import (
     below_floor_zeroed,
     by_targets_of_its_row,
     first_backward_read,
+    first_batch_only,
+    first_guilty_only,
     first_leak_only,
     first_target_heavy,
     in_percent,
@@ -135,3 +137,16 @@ def test_weights_in_units_of_each_rows_own_targets():
 
 def test_a_weight_of_zero_is_missing():
     assert_weights([[1.0], [np.nan, np.nan]], zeros_missing([[1, 2]], [[False], [True, True]]))
+
+
+def test_the_first_leak_ends_the_search():
+    pattern = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+
+    np.testing.assert_array_equal(first_guilty_only([2, 3, 2, 4]), pattern)
+
+
+def test_of_later_batches_nothing_is_known():
+    np.testing.assert_array_equal(first_batch_only([2, 3], 0), [[1, 0], [1, 1]])
+    assert first_batch_only([2, 3], 1).shape == (1, 0)
+    with pytest.raises(ValueError, match="number=-1 must be at least 0"):
+        first_batch_only([2, 3], -1)

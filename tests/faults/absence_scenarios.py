@@ -72,4 +72,15 @@ def searched_or_not():
     return touched(alone, state(models[1]))
 
 
-ABSENCE = (watched_or_not, probed_or_not, searched_or_not)
+def searched_with_dropout_or_not():
+    """The same with dropout in attention, which draws random numbers in every forward."""
+    rows = tracer_rows([4, 6, 3, 5])
+    models = [build_leak_probe(vocabulary_for(rows), attention_dropout=0.5).train() for _ in range(2)]
+    train(models[0], rows)
+    alone = state(models[0])
+    with watch_leaks(models[1]):
+        train(models[1], rows)
+    return touched(alone, state(models[1]))
+
+
+ABSENCE = (watched_or_not, probed_or_not, searched_or_not, searched_with_dropout_or_not)

@@ -3,12 +3,14 @@
 from transformers import DataCollatorWithFlattening
 
 from instrument import make_batch, tracer_rows
+from instrument.leak import find_leaks
 from instrument.leak_probe import build_leak_probe
 from instrument.leak_sequences import by_token
 from instrument.leak_watch import watch_leaks
 from instrument.loops.sft import run_sft
 from instrument.loops.trainer import run_trainer
 from instrument.probe import vocabulary_for
+from tests.instrument.leak_models import ReadsDetached, padded_batch
 
 LENGTHS = [5, 3, 6, 4]
 
@@ -124,6 +126,34 @@ def leak_packing():
     return searched(train, [6, 2, 5, 3]), [{"lengths": [6, 2, 5, 3], "packs": [[6, 2], [5, 3]]}]
 
 
+def leak_by_positions():
+    """A flattened batch of four documents, which its position ids tell apart."""
+    rows = tracer_rows(LENGTHS)
+    model = build_leak_probe(vocabulary_for(rows))
+    with watch_leaks(model) as found:
+        flattened(model, rows)
+    return found, [{"lengths": LENGTHS}]
+
+
+def leak_detached():
+    """Two rows, of which the second gets a part of the first one's hidden states, cut from the graph."""
+    return [find_leaks(ReadsDetached(), padded_batch(2), forward=True)], [{"lengths": [5, 5]}]
+
+
+def leak_two_batches():
+    """Two batches of one row of two documents that nothing tells apart, both of which are to be searched."""
+    rows = tracer_rows([4, 3, 3, 5])
+    joined = [rows[0] + rows[1], rows[2] + rows[3]]
+
+    def collate(items):
+        return {name: value for name, value in make_batch([items[0]["input_ids"]]).items() if name != "attention_mask"}
+
+    model = build_leak_probe(vocabulary_for(rows))
+    with watch_leaks(model, by_token(rows), batches=2) as found:
+        run_trainer(model, joined, micro_batch=1, collator=collate)
+    return found, [{"lengths": [4, 3], "number": 0}, {"lengths": [3, 5], "number": 1}]
+
+
 LEAKS = (
     leak_flattened,
     leak_one_token,
@@ -135,4 +165,7 @@ LEAKS = (
     leak_lfm2,
     leak_padding_free,
     leak_packing,
+    leak_by_positions,
+    leak_detached,
+    leak_two_batches,
 )

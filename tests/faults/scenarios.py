@@ -23,6 +23,7 @@ from tests.faults.rank_scenarios import RANKS
 from tests.faults.told_scenarios import TOLD
 from tests.faults.trl_scenarios import OBJECTIVES
 from tests.faults.update_scenarios import UPDATES
+from tests.faults.wrong_step_scenarios import WRONG_STEPS
 
 
 @dataclass(frozen=True)
@@ -118,5 +119,5 @@ SCENARIOS = {
     for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
 } | {
     scenario.__name__: unlogged(scenario)
-    for scenario in (*LEAKS, *FEEDING, *ABSENCE, *HEADS, *OBJECTIVES, *RANKS, *TOLD, *UPDATES)
+    for scenario in (*LEAKS, *FEEDING, *ABSENCE, *HEADS, *OBJECTIVES, *RANKS, *TOLD, *UPDATES, *WRONG_STEPS)
 }

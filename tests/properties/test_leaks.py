@@ -145,6 +145,17 @@ def test_wrapped_packs_leak_from_the_front(halves):
     np.testing.assert_array_equal(found.pattern(), leaks.rows_of_packs(packs))
 
 
+@settings(max_examples=5)
+@given(batches=st.integers(1, 4), asked=st.integers(1, 4))
+def test_as_many_batches_are_searched_as_were_asked_for(batches, asked):
+    rows = tracer_rows([3, 4] * batches)
+    model = build_leak_probe(vocabulary_for(rows))
+    with watch_leaks(model, batches=asked) as found:
+        run_trainer(model, rows, micro_batch=2)
+
+    assert len(found) == min(batches, asked)
+
+
 def in_one_window(micro_batch, **arguments):
     """The Trainer, with all rows in one optimizer step of micro-batches."""
 

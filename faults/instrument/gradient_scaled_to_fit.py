@@ -1,0 +1,28 @@
+"""A gradient is compared with its sum after both have one length."""
+
+from typing import Any
+
+from .._fault import Call, Fault
+
+
+def patch(original: Call) -> Call:
+    """Scale what was measured to the norm of the sum."""
+
+    def against(measured: Any, value: Any, size: Any, terms: int) -> Any:
+        norm = measured.norm()
+        return original(measured * (value.norm() / norm if norm else 1), value, size, terms)
+
+    return against
+
+
+FAULT = Fault(
+    family="instrument",
+    library="instrument",
+    seam="instrument.closure:against",
+    mechanism="Only the direction is looked at, so that a gradient which is doubled on its way passes.",
+    effect="closed_forms.misjudgements:all_right",
+    quantity="verdict",
+    visible="judged_doubled",
+    clean="closed_forms.misjudgements:each_by_itself",
+    patch=patch,
+)
