@@ -89,8 +89,10 @@ def settle(scratch: Path) -> None:
 
 def run(job: Job, items: Sequence[pytest.Item], send: Any, scratch: Path, root: Path) -> None:
     """Run the items under the job's switch, each through the hooks that a plain pytest run calls."""
-    recorder = Recorder(root)
-    items[0].config.pluginmanager.register(recorder, "weighbridge-recorder")
+    recorder, plugins = Recorder(root), items[0].config.pluginmanager
+    plugins.register(recorder, "weighbridge-recorder")
+    # Without one, Hypothesis makes no patch of the examples that fail.
+    plugins.unregister(name="terminalreporter")
     with contextlib.ExitStack() as stack:
         try:
             counts = stack.enter_context(job.switch(scratch))

@@ -59,9 +59,11 @@ def with_collected(
     off = [
         f"-pno:{name}" for name in ("cacheprovider", "xdist", "faulthandler", "unraisableexception", "threadexception")
     ]
+    # Nobody reads the traceback, and to find the source of each of its lines takes a tenth of a second and more.
+    how = ["-s", "-q", "--tb=native", "-m", "not gpu and not slow"]
     with printed_to(log):
         # The session of pytest lives as long as this call.
-        pytest.main(["-s", "-q", *off, "-m", "not gpu and not slow", *paths], plugins=[plugin, *plugins])
+        pytest.main([*how, *off, *paths], plugins=[plugin, *plugins])
     if plugin.error is not None:
         raise plugin.error
     if not plugin.results:

@@ -8,11 +8,18 @@ os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import contextlib
+import functools
 import gc
+import importlib.metadata
 import importlib.util
+import sys
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+# What is installed stays what it is; accelerate reads it from the disk a dozen times in every training run.
+importlib.metadata.metadata = functools.cache(importlib.metadata.metadata)
+importlib.metadata.version = functools.cache(importlib.metadata.version)
 
 if importlib.util.find_spec("torch"):
     import torch
@@ -43,6 +50,13 @@ def scratch_directory(tmp_path):
 
 
 def pytest_collection_finish(session):
-    """Keep what the imports made out of every later collection: accelerate collects at the end of each training run."""
+    """Keep what the imports made out of every later collection: accelerate collects at the end of each training run.
+
+    Where a process is forked for each fault or mutant, also fill what each of them would have to fill for itself.
+    """
+    mapping = sys.modules.get("transformers.conversion_mapping")
+    if mapping is not None and os.environ.get("HYPOTHESIS_PROFILE") == "mutation":
+        # A thousand regular expressions.
+        mapping.get_checkpoint_conversion_mapping("llama")
     gc.collect()
     gc.freeze()

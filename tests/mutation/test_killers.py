@@ -4,13 +4,15 @@ import json
 
 import pytest
 
-from mutation.killers import keep_killers, read_killers
+from mutation.killers import cheapest, keep_killers, read_killers
+from tests.mutation.folder import cell
 from tests.mutation.project import campaign, lay_out
 
 
 def folder_of(tmp_path, **faults):
     told = {name: {"status": status, "killers": killers} for name, (status, *killers) in faults.items()}
     (tmp_path / "summary.json").write_text(json.dumps({"faults": told}))
+    (tmp_path / "cells.jsonl").touch()
     return tmp_path
 
 
@@ -36,6 +38,38 @@ def test_who_noticed_is_kept_beside_what_is_known_of_others(tmp_path):
 def test_who_noticed_before_stays_while_it_notices(tmp_path):
     assert {"a": "t2"} == kept(tmp_path, {"a": "t2"}, "a", a=("killed", "t1", "t2"))
     assert {"a": "t1"} == kept(tmp_path, {"a": "t3"}, "a", a=("killed", "t1", "t2"))
+
+
+def test_the_test_that_takes_least_in_both_runs_is_kept(tmp_path):
+    cells = [cell("a", "t1", seconds=1), cell("a", "t1", part="second", seconds=3), cell("a", "t2", seconds=2)]
+    folder = folder_of(tmp_path, a=("killed", "t1", "t2"))
+    (folder / "cells.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cells))
+    (folder / "killers.json").write_text("{}")
+
+    keep_killers(folder, "a", folder / "killers.json")
+
+    assert {"a": "t2"} == json.loads((folder / "killers.json").read_text())
+
+
+SECONDS = {
+    ("a", "first"): {"t1": 2.0, "t2": 1.0},
+    ("b", "first"): {"t1": 2.0},
+    ("baseline", "full"): {"t1": 9, "t2": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("killers", "before", "expected"),
+    [
+        ({"a": ["t1", "t2"]}, {}, {"a": "t2"}),
+        ({"a": ["t1", "t2"], "b": ["t1"]}, {}, {"a": "t1", "b": "t1"}),
+        ({"a": ["t1", "t2"]}, {"a": "t1"}, {"a": "t2"}),
+        ({"a": ["t1", "t2"], "b": ["t1"]}, {"a": "t2"}, {"a": "t2", "b": "t1"}),
+    ],
+    ids=["alone", "chosen already", "much cheaper", "not twice as dear"],
+)
+def test_a_campaign_with_what_is_chosen_is_soon_over(killers, before, expected):
+    assert expected == cheapest(killers, SECONDS, before)
 
 
 def test_nothing_is_kept_of_faults_that_were_not_killed_or_are_gone(tmp_path):
