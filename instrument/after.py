@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import step_reading
-from .after_record import After, Step, Sum
+from . import clip_value, step_reading
+from .after_record import After, Step, Sum, multiplied
 from .closure import Closure
 from .forward import hidden_states
 from .live import LinearHead
@@ -126,15 +126,15 @@ class AfterBackward:
         sums: list[Sum] = []
         why: tuple[str, ...] = ()
         bent = float("nan")
-        if self._closure is not None:
-            factor = {}
-            if entry.size:
-                at = zip(self._reach.parameters.values(), before, entry)
-                factor = {id(p): float(b / a) if b > 0 else 0.0 for p, a, b in at if 0 < a < np.inf}
-            middle = float(np.median([f for f in factor.values() if f] or [1.0]))
-            bent = self._closure.bent(middle) if entry.size else float("nan")
-            sums, why = self._closure.read(names, factor)
         held = list(self._reach.parameters.values())
+        factor = multiplied(before, entry)
+        bound, cut = clip_value.bound(held, factor)
+        if self._closure is not None:
+            # Of a gradient whose elements were cut off, no sum can be told any more.
+            by = {id(p): 0.0 if gone else float(f) for p, f, gone in zip(held, factor, cut) if np.isfinite(f)}
+            middle = float(np.median([f for f in by.values() if f] or [1.0]))
+            bent = self._closure.bent(middle, bound) if entry.size else float("nan")
+            sums, why = self._closure.read(names, by)
         shape = (np.array([p.numel() for p in held], dtype=float), np.array([p.dim() for p in held], dtype=float))
         reach = self._reach.read()
         if not all(kept):
@@ -143,7 +143,7 @@ class AfterBackward:
             )
         # A fused optimizer undoes the loss scale itself.
         inside = 1.0 if self._reading is None else self._reading.grad_scale
-        self._last = After(reach, sums, before, entry / inside, bent, None, self._max_norm, *shape, why)
+        self._last = After(reach, sums, before, entry / inside, bent, None, self._max_norm, *shape, why, bound, cut)
         self._record.windows[-1].after = self._last
         self._before = self._entry = None
         self._stepped = set()

@@ -100,6 +100,8 @@ class After:
         sizes: [p] elements of each parameter.
         dims: [p] dimensions of each parameter.
         unsummed: places whose gradient could not be compared, and why.
+        bound: to which each element of the gradients was clipped; nan where they were not clipped by value.
+        cut: [p] which gradients have elements there.
     """
 
     reach: Reach
@@ -112,10 +114,17 @@ class After:
     sizes: Floats
     dims: Floats
     unsummed: tuple[str, ...] = ()
+    bound: float = float("nan")
+    cut: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def factor(self) -> Floats:
         """[p] by what each gradient was multiplied between the last backward and the step; nan where there is none."""
-        if not self.entry.size:
-            return np.full(self.before.shape, np.nan)
-        known = np.isfinite(self.before) & (self.before > 0)
-        return np.divide(self.entry, self.before, out=np.full(self.before.shape, np.nan), where=known)
+        return multiplied(self.before, self.entry)
+
+
+def multiplied(before: Floats, entry: Floats) -> Floats:
+    """[p] entry / before; nan where there is no gradient, or no step followed."""
+    if not entry.size:
+        return np.full(before.shape, np.nan)
+    known = np.isfinite(before) & (before > 0)
+    return np.divide(entry, before, out=np.full(before.shape, np.nan), where=known)

@@ -8,7 +8,7 @@ import numpy as np
 from closed_forms import rounding, updates
 
 from .after_record import After, Reach, Sum
-from .record import Record, Window
+from .record import Floats, Record, Window
 
 
 class Judged(NamedTuple):
@@ -130,6 +130,8 @@ def clip_faults(found: After, scale: float) -> tuple[list[str], list[str], float
     error = (np.minimum(found.sizes, 2**16) / 4 + 6) * 2 * rounding.unit_roundoff("float32")
     c = float(np.median(factor[seen]))
     odd = seen & ~(np.abs(factor - c) <= error * c)
+    if np.isfinite(found.bound) and not np.isfinite(found.max_norm):
+        return by_value(found, factor, float(error[seen].max()), scale)
     if odd.any():
         kept = seen & (np.abs(factor - 1) <= error)
         some, rest = (seen & ~kept, kept) if kept.any() else (odd, seen & ~odd)
@@ -142,6 +144,20 @@ def clip_faults(found: After, scale: float) -> tuple[list[str], list[str], float
     if np.isfinite(found.bent) and found.bent > float(error[seen].max()) * max(spread, 1.0):
         return [f"the gradient was changed between backward and the step, by {found.bent:.3g} of it"], [], 1.0
     return judge_factor(found, c, float(error[seen].max()), scale)
+
+
+def by_value(found: After, factor: Floats, error: float, scale: float) -> tuple[list[str], list[str], float]:
+    """As clip_faults, when the elements of some gradients were cut off at a bound."""
+    seen = np.isfinite(factor)
+    if np.isfinite(found.bent) and found.bent > error:
+        return [f"the gradient was changed between backward and the step, by {found.bent:.3g} of it"], [], 1.0
+    whole = factor[seen & ~found.cut]
+    # Where none is left whole, the factor of an undone scale is not known by itself.
+    if not whole.size or abs(float(np.median(whole)) * scale - 1) <= 2 * error:
+        some = f"{int(found.cut.sum())} of {int(seen.sum())} gradients have elements there"
+        return [], [f"clipped by value to {found.bound:.4g}: {some}"], scale
+    by = f"the gradient was multiplied by {float(np.median(whole)):.6g} between backward and the step"
+    return [f"{by}, and clipped by value"], [], 1.0
 
 
 def judge_factor(found: After, c: float, error: float, scale: float) -> tuple[list[str], list[str], float]:

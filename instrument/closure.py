@@ -111,13 +111,21 @@ class Closure:
         self._parts = {number: shares for number, shares in self._parts.items() if number == self._backward}
         self._head, self._rows, self._held, self._left = [], [], None, None
 
-    def bent(self, factor: float) -> float:
-        """|gradient now - factor * gradient after the last backward| over the latter, at the norm or last matrix."""
-        place = self._place()[1]
+    def bent(self, factor: float, bound: float) -> float:
+        """|gradient now - due| / |due| at the norm or last matrix, due = factor * gradient after the last backward.
+
+        Where it was clipped by value, each element of what is due is: that of a sum of rows is not known.
+        """
+        where, place = self._place()
         now = None if place is None else place.gradient()
         if now is None or self._held is None or not bool(self._held.any()):
             return float("nan")
-        return float((now - factor * self._held).norm() / (factor * self._held).norm())
+        due = factor * self._held
+        if bound == bound:
+            if where != "last norm":
+                return float("nan")
+            due = due.clamp(-bound, bound)
+        return float((now - due).norm() / due.norm())
 
     def read(self, names: dict[int, str], factor: dict[int, float]) -> tuple[list[Sum], tuple[str, ...]]:
         """Compare, and start anew.
