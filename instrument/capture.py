@@ -155,7 +155,7 @@ class Capture:
             self._guarded(self.witness, self._guarded, act, *args)
 
     def _note_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._called(self._hold_batch, module, args, kwargs)
+        self._guarded(self._hold_batch, module, args, kwargs)
 
     def _hold_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._batch = named_arguments(module, args, kwargs)

@@ -69,11 +69,9 @@ class ReachHooks:
         column = {number: m for m, number in enumerate(backwards)}
         shape = (len(self.parameters), len(backwards))
         arrived, nonzero = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        if self._came:
-            ends = [torch.stack([low != 0, high != 0]).any() for _, _, low, high in self._came]
-            for (number, backward, _, _), there in zip(self._came, torch.stack([e.cpu() for e in ends]).tolist()):
-                arrived[number, column[backward]] = True
-                nonzero[number, column[backward]] |= there
+        for number, backward, low, high in self._came:
+            arrived[number, column[backward]] = True
+            nonzero[number, column[backward]] |= low.item() != 0 or high.item() != 0
         ran = np.array([owner in self._ran for owner in self._owner], dtype=bool)
         kept = np.array([p.requires_grad for p in self.parameters.values()], dtype=bool)
         zeros: tuple[str, ...] = ()
