@@ -73,3 +73,33 @@ def over_rows(window: Window) -> float:
     if len(sizes) > 1:
         raise ValueError(f"every micro-batch needs the same number of rows, got {sizes}: leave the tail out")
     return 1 / sizes[0]
+
+
+def over_steps_so_far(window: Window, number: int) -> float:
+    """Logged loss over the objective when the loss of one window is divided by all steps since the start.
+
+        1 / (w + 1)
+
+    Same errors as ``equal``. Reported in https://github.com/huggingface/transformers/issues/750
+
+    Args:
+        window: as there.
+        number: w, of the window, 0 for the first.
+    """
+    read_window(window)
+    return 1 / (number + 1)
+
+
+def over_logging_steps(window: Window, logging_steps: int) -> float:
+    """Logged loss over the objective when the log of the first step is divided by the steps between two logs.
+
+        1 / L
+
+    Same errors as ``equal``. Reported in https://github.com/huggingface/transformers/pull/8193
+
+    Args:
+        window: as there.
+        logging_steps: L.
+    """
+    read_window(window)
+    return 1 / logging_steps

@@ -72,6 +72,19 @@ def pairs_with_answers_averaged_twice(masks: Rows, scores: Scores, beta: float) 
     return _with_answers(masks, scores, beta, 2)
 
 
+def pairs_with_light_answers(masks: Rows, scores: Scores, beta: float, share: float) -> list[Float]:
+    """Weights under DPO's sigmoid, and sft with a weight a of its own: ``sigmoid_pairs`` + a m / (N_c K)."""
+    return [pair + share * row for pair, row in zip(sigmoid_pairs(masks, scores, beta), _answers(masks, 1))]
+
+
+def light_pairs_with_answers(masks: Rows, scores: Scores, beta: float, share: float) -> list[Float]:
+    """As ``pairs_with_light_answers`` with a before the pairs: a ``sigmoid_pairs`` + m / (N_c K).
+
+    Source: https://github.com/huggingface/trl/issues/1868
+    """
+    return [share * pair + row for pair, row in zip(sigmoid_pairs(masks, scores, beta), _answers(masks, 1))]
+
+
 def simpo_pairs(masks: Rows, sums: Scores, beta: float, gamma: float) -> list[Float]:
     """Weights under SimPO: ``reference_free.simpo`` of the mean log-probabilities, / (L K).
 

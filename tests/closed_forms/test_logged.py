@@ -3,7 +3,15 @@
 import pytest
 from hypothesis import given
 
-from closed_forms.logged import equal, over_micro_batches, over_rows, raw_sum, times_micro_batches
+from closed_forms.logged import (
+    equal,
+    over_logging_steps,
+    over_micro_batches,
+    over_rows,
+    over_steps_so_far,
+    raw_sum,
+    times_micro_batches,
+)
 from tests.closed_forms.strategies import several_micro_batches, single_micro_batches, windows
 
 every_log = pytest.mark.parametrize("log", [equal, times_micro_batches, over_micro_batches, raw_sum])
@@ -29,6 +37,11 @@ def test_a_mean_over_the_rows_again_is_as_much_too_small():
     assert over_rows([[1, 2, 4], [3, 0, 1]]) == 1 / 3
 
 
+def test_steps_divide_the_log_of_a_window():
+    assert [over_steps_so_far([[1, 2], [3]], w) for w in range(3)] == [1, 1 / 2, 1 / 3]
+    assert over_logging_steps([[1, 2], [3]], 4) == 1 / 4
+
+
 def test_micro_batches_of_other_sizes_have_no_such_factor():
     with pytest.raises(ValueError, match=r"^every micro-batch needs the same number of rows, got \[1, 2\]: leave"):
         over_rows([[1, 2], [3], [4, 5]])
@@ -37,6 +50,10 @@ def test_micro_batches_of_other_sizes_have_no_such_factor():
 def test_rows_of_an_empty_window_are_refused():
     with pytest.raises(ValueError, match=r"a window needs a micro-batch, got window=\[\]"):
         over_rows([])
+    with pytest.raises(ValueError, match=r"a window needs a micro-batch, got window=\[\]"):
+        over_steps_so_far([], 0)
+    with pytest.raises(ValueError, match=r"a window needs a micro-batch, got window=\[\]"):
+        over_logging_steps([], 2)
 
 
 @every_log

@@ -47,6 +47,13 @@ def test_answers_add_a_mean_over_the_chosen_tokens():
     assert_rows(found, [[0] + [1 / 2 + 1 / 18] * 3, [-1 / 2], [1 / 2 + 1 / 8] * 2, [0, -1 / 2]])
 
 
+def test_a_weight_of_the_answers_is_theirs_or_the_pairs():
+    found = pair_rows.pairs_with_light_answers(MASKS, EVEN, 2, 0.5)
+    assert_rows(found, [[0] + [1 / 2 + 1 / 12] * 3, [-1 / 2], [1 / 2 + 1 / 8] * 2, [0, -1 / 2]])
+    found = pair_rows.light_pairs_with_answers(MASKS, EVEN, 2, 0.5)
+    assert_rows(found, [[0] + [1 / 4 + 1 / 6] * 3, [-1 / 4], [1 / 4 + 1 / 4] * 2, [0, -1 / 4]])
+
+
 def test_unpaired_rows_add_up_or_take_another_baseline():
     ratios, desirable = [[1, 0], [0.5, 2]], [[1, 0], [0, 1]]
     right = completions.kto_rows(MASKS, ratios, desirable, [0.5, 1], 1, 2, 3)

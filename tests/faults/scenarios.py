@@ -66,6 +66,30 @@ def trainer_tail_without_count():
     return Run(report, [{"window": window, "accumulation": 3} for window in windows], logged)
 
 
+def trainer_two_logs():
+    """Two windows of two micro-batches, each logged."""
+    logged = []
+
+    def step(model, rows):
+        logged.extend(run_trainer(model, rows, micro_batch=1, accumulation=2))
+
+    report = xray(step, [4, 7, 12, 3])
+    windows = [[[3], [6]], [[11], [2]]]
+    return Run(report, [{"window": window, "number": w} for w, window in enumerate(windows)], logged)
+
+
+def trainer_first_log():
+    """One window of two micro-batches, logged because it is the first of a run that logs every third step."""
+    logged = []
+
+    def step(model, rows):
+        options = {"logging_steps": 3, "logging_first_step": True}
+        logged.extend(run_trainer(model, rows, micro_batch=2, accumulation=2, **options))
+
+    report = xray(step, [4, 7, 12, 3])
+    return Run(report, [{"window": [[3, 6], [11, 2]], "logging_steps": 3}], logged)
+
+
 def trainer_collator():
     """One window of two padded micro-batches from the library's collator; every row ends with the end token."""
     rows = tracer_rows([3, 6, 8, 4], end_with_eos=True)
@@ -114,10 +138,15 @@ def unlogged(scenario):
     return run
 
 
-SCENARIOS = {
-    run.__name__: run
-    for run in (trainer_accumulation, trainer_tail_without_count, trainer_collator, accelerate_windows)
-} | {
+LOGGED = (
+    trainer_accumulation,
+    trainer_tail_without_count,
+    trainer_two_logs,
+    trainer_first_log,
+    trainer_collator,
+    accelerate_windows,
+)
+SCENARIOS = {run.__name__: run for run in LOGGED} | {
     scenario.__name__: unlogged(scenario)
     for scenario in (*LEAKS, *FEEDING, *ABSENCE, *HEADS, *OBJECTIVES, *RANKS, *TOLD, *UPDATES, *WRONG_STEPS)
 }

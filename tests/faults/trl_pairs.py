@@ -69,6 +69,14 @@ def trl_dpo_answers():
     return Report(driven.record), told_of(driven, beta=0.5)
 
 
+def trl_dpo_light_answers():
+    """As ``trl_dpo_answers``, the likelihood of the answers taken a quarter times."""
+    model = tiny_policy(VOCABULARY)
+    options = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, 0.25], "beta": 0.5}
+    driven = run_dpo(model, PAIRS[:4], reference=near(model), micro_batch=2, gradient_accumulation_steps=2, **options)
+    return Report(driven.record), told_of(driven, beta=0.5, share=0.25)
+
+
 def trl_dpo_adapter():
     """Two windows of a model that had an adapter before, which is part of the reference."""
     base = tiny_policy(VOCABULARY)
@@ -131,4 +139,13 @@ def trl_kto():
     return Report(driven.record), told
 
 
-PAIRED = (trl_dpo, trl_dpo_sharp, trl_dpo_ipo, trl_dpo_answers, trl_dpo_adapter, trl_simpo, trl_kto)
+PAIRED = (
+    trl_dpo,
+    trl_dpo_sharp,
+    trl_dpo_ipo,
+    trl_dpo_answers,
+    trl_dpo_light_answers,
+    trl_dpo_adapter,
+    trl_simpo,
+    trl_kto,
+)

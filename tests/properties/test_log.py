@@ -20,6 +20,13 @@ def test_the_logged_loss_is_the_objective(instrument, loop, shape):
     assert pytest.approx([window.objective() for window in report.windows], rel=RTOL) == logged
 
 
+@given(shape=shapes(), every=st.integers(2, 4))
+def test_the_log_of_the_first_step_is_its_objective_however_rarely_is_logged(shape, every):
+    report, logged = measure("probe", "trainer", shape, logging_steps=every, logging_first_step=True)
+
+    assert pytest.approx(report.windows[0].objective(), rel=RTOL) == logged[0]
+
+
 @pytest.mark.parametrize("instrument", ["probe", "live"])
 @given(shape=shapes())
 def test_the_accelerate_loop_logs_the_mean_of_the_micro_batches_that_ran(instrument, shape):
