@@ -1,5 +1,9 @@
 """What the viewers of the Stryker family need."""
 
+import json
+from pathlib import Path
+
+import jsonschema
 import pytest
 
 from tests.mutation.folder import TESTS, UGLY, exported, mixed, read
@@ -21,8 +25,27 @@ def mutants(elements):
     return {mutant["id"]: mutant for file in elements["files"].values() for mutant in file["mutants"]}
 
 
+@pytest.fixture
+def valid():
+    """Tells what the published schema finds wrong with a report."""
+    schema = json.loads(Path(__file__).with_name("stryker").joinpath("mutation-testing-report-schema.json").read_text())
+    return jsonschema.Draft7Validator(schema)
+
+
 def test_the_version_is_the_one_that_viewers_read(elements):
     assert "2.0" == elements["schemaVersion"]
+
+
+def test_the_published_schema_finds_nothing_wrong(elements, valid):
+    assert [] == [error.message for error in valid.iter_errors(elements)]
+
+
+@pytest.mark.parametrize("name", ["status", "location", "mutatorName"])
+def test_the_published_schema_would_miss_what_it_requires(elements, valid, name):
+    for file in elements["files"].values():
+        del file["mutants"][0][name]
+
+    assert {f"'{name}' is a required property"} == {error.message for error in valid.iter_errors(elements)}
 
 
 def test_each_status_has_a_state_of_the_schema(mutants):
