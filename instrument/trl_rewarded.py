@@ -1,7 +1,11 @@
 """The trainers of trl.experimental that learn from rewards in their own way, on the report's rows."""
 
+from typing import Any
+
 from .objective_a2po import of_a2po
+from .objective_policy import Options
 from .objective_record import ObjectiveRun
+from .objective_sdpo import documented_sdpo, of_sdpo
 from .tiny import tiny_policy
 from .trl_rows import GROUPS, VOCABULARY
 from .trl_runs import Run, beside
@@ -26,4 +30,43 @@ def regressed() -> ObjectiveRun:
     return beside(driven, of_a2po(driven, REWARDS, VALUES, 0.5, 0.5))
 
 
-RUNS: tuple[tuple[str, bool, Run], ...] = (("A*-PO", False, regressed),)
+def taught_by_success(weight: float, known: str = "", **options: Any) -> Run:
+    """SDPOTrainer with distillation_weight; options: of its policy's loss."""
+
+    def run() -> ObjectiveRun:
+        from .loops.groups import Group
+        from .loops.sdpo import run_sdpo
+
+        # Generation would not end the shorter ones without their end of sequence.
+        groups = [
+            Group(
+                prompt,
+                [ids if len(ids) == 4 or ids[-1] == 2 else (*ids, 2) for ids in completions],
+                [[r] for r in given],
+            )
+            for prompt, completions, given in GROUPS
+        ]
+        split: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2, "num_iterations": 2}
+        driven, taught = run_sdpo(
+            tiny_policy(VOCABULARY), groups, distillation_weight=weight, learning_rate=0.1, **options, **split
+        )
+        found = driven, [reward for group in groups for reward in group.rewards], 2
+        closed = Options(**options, steps_per_generation=2)
+        if not known:
+            return beside(driven, of_sdpo(*found, closed, taught, weight))
+        return beside(
+            driven, of_sdpo(*found, closed, taught, weight), documented_sdpo(*found, closed, taught, weight), known
+        )
+
+    return run
+
+
+LOCAL = "dapo averages each micro-batch by itself, as bnpo does, and not over the window's tokens"
+NOT_ALONE = "advantages that should not be scaled are divided by 1.0001"
+RUNS: tuple[tuple[str, bool, Run], ...] = (
+    ("A*-PO", False, regressed),
+    ("SDPO", False, taught_by_success(1.0)),
+    ("SDPO mixed with grpo", False, taught_by_success(0.25, loss_type="grpo")),
+    ("SDPO mixed with dapo", True, taught_by_success(0.25, LOCAL, loss_type="dapo")),
+    ("SDPO, rewards not scaled", True, taught_by_success(0.0, NOT_ALONE, loss_type="grpo", scale_rewards="none")),
+)

@@ -5,7 +5,7 @@ parameters that each window really had. Nothing here is taken from the trainer's
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeVar
 
@@ -76,7 +76,7 @@ def trained(model: Any) -> Parameters:
     return {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
 
 
-def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) -> Driven:
+def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any, judged: "Judged | None" = None) -> Driven:
     """Train, and gather what the closed forms need; a trainer in bfloat16 is read by ``half.drive_half``.
 
     Args:
@@ -84,10 +84,12 @@ def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) ->
         script: ids of each row that may run, to its number and to [n] whether token 1, 2, ... of it is scored.
         snapshots: told of each generation by whoever generates.
         reference: the reference model, or None.
+        judged: of rows and a window what stands for the reference's answer, where that is not asked at these rows.
 
     Raises:
         RuntimeError: the trainer ran a row that the script does not hold.
     """
+    judged = judged or (None if reference is None else lambda ids, window: log_probabilities(reference, ids, {}))
     if trainer.args.bf16:
         # Imported here: it needs what stands below.
         from .half import drive_half
@@ -105,7 +107,7 @@ def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any) ->
     windows = []
     for number, window in enumerate(record.windows):
         batches = [[row for row in window.rows if row.micro_batch == k] for k in range(window.micro_batches)]
-        windows.append([scored(trainer.model, rows, script, snapshots, number, reference) for rows in batches if rows])
+        windows.append([scored(trainer.model, rows, script, snapshots, number, judged) for rows in batches if rows])
     return Driven(record, windows, [numbers for numbers, _ in snapshots.generations])
 
 
@@ -115,7 +117,7 @@ def scored(
     script: Script,
     snapshots: Snapshots,
     window: int,
-    reference: Any,
+    judged: "Judged | None",
 ) -> Scored:
     """One micro-batch, its rows scored anew."""
     ids = [row.ids for row in rows]
@@ -124,7 +126,7 @@ def scored(
     policy = log_probabilities(model, ids, snapshots.windows[window])
     origin = snapshots.origin(window, numbers)
     old = policy if origin < 0 else log_probabilities(model, ids, snapshots.generations[origin][1])
-    base = None if reference is None else log_probabilities(reference, ids, {})
+    base = None if judged is None else judged(ids, window)
     models = [policy, old] if base is None else [policy, old, base]
     largest = [np.maximum.reduce(sizes) for sizes in zip(*(model.largest for model in models))]
     return Scored(
@@ -171,6 +173,9 @@ class Asked(NamedTuple):
     log_p: list[Floats]
     entropy: list[Floats]
     largest: list[Floats]
+
+
+Judged = Callable[[list[NDArray[np.int64]], int], Asked]
 
 
 def log_probabilities(model: Any, rows: Sequence[NDArray[np.int64]], parameters: Parameters) -> Asked:

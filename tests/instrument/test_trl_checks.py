@@ -28,6 +28,8 @@ KNOWN = (
     "GOLD, written",
     "GOLD, generated",
     "IW-OPD",
+    "SDPO mixed with dapo",
+    "SDPO, rewards not scaled",
 )
 NOT_RUN = ("GRPO ratio of another sampler",)
 # What a fault in the trainer must turn red, one for each way of judging; the others are marked slow.

@@ -8,10 +8,12 @@ from instrument.loops.a2po import Valued, run_a2po
 from instrument.loops.groups import Group
 from instrument.loops.grpo import run_gmpo
 from instrument.loops.reference_free import run_cpo, run_orpo, run_tpo
+from instrument.loops.sdpo import run_sdpo
 from instrument.objective_a2po import of_a2po
 from instrument.objective_free import FreeOptions, of_cpo, of_orpo, of_tpo
 from instrument.objective_geometric import of_gmpo
 from instrument.objective_policy import Options
+from instrument.objective_sdpo import of_sdpo
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
 from tests.properties.strategies import VOCABULARY, betas, few, lessons, pairs, rollouts, seeds
@@ -97,3 +99,41 @@ def test_every_token_of_a2po(drawn, betas, filtered, seed, data):
     assert_follows(driven.windows, of_a2po(driven, rewards, values, *betas))
     ran = {n for window in driven.windows for batch in window for n in batch.numbers}
     assert ran == {n for n, of in enumerate(values) if any(of) or not filtered}
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0])
+@few
+@given(
+    drawn=rollouts(),
+    loss_type=st.sampled_from(["grpo", "bnpo", "dapo"]),
+    scale=st.sampled_from(["group", "none"]),
+    kind=st.sampled_from(["base", "live", "ema"]),
+    seed=seeds,
+)
+def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
+    given_groups, split = drawn
+    # All completions end, and the first two of each group succeed, so that every micro-batch teaches something.
+    groups = [
+        Group(
+            prompt,
+            [(*ids, 2) if ids[-1] != 2 else ids for ids in completions],
+            [[1.0 * (i < 2)] for i in range(len(r))],
+        )
+        for prompt, completions, r in given_groups
+    ]
+    options = {"loss_type": loss_type, "scale_rewards": scale}
+
+    driven, taught = run_sdpo(
+        tiny_policy(VOCABULARY, seed),
+        groups,
+        distillation_weight=weight,
+        teacher_model_kind=kind,
+        learning_rate=RATE,
+        **options,
+        **{name: size for name, size in split.items() if name != "mask_truncated_completions"},
+    )
+    rewards = [reward for group in groups for reward in group.rewards]
+    closed = Options(**options, steps_per_generation=split["steps_per_generation"])
+    size = len(groups[0].completions)
+    assert_follows(driven.windows, of_sdpo(driven, rewards, size, closed, taught, weight))
+    assert all(taught)

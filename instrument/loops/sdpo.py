@@ -1,0 +1,120 @@
+"""trl.experimental's real SDPOTrainer, driven on given completions and rewards: its own successes teach a student."""
+
+import copy
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+from numpy.typing import NDArray
+
+from ..objective_record import Driven
+from ..probe import EOS
+from .generation import CHANGE, generating
+from .groups import CHANGES as COMMON
+from .groups import Answers, Group, read_size, scripted
+from .reference_free import experimental
+from .scored import (
+    Asked,
+    OldNames,
+    Snapshots,
+    drive,
+    keep_as_reference,
+    log_probabilities,
+    looked_up,
+    settings,
+    tokenizer_of_words,
+    words,
+)
+from .sdft import Teacher
+
+CHANGES = {
+    **{name: change for name, change in COMMON.items() if name != "reference"},
+    **CHANGE,
+    "teacher": "loaded by TRL from the path in the model's config: the student as it was",
+    "reprompt_template": "the prompt and a completion that succeeded, and no words between",
+}
+
+
+def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **arguments: Any) -> tuple[Driven, list[bool]]:
+    """Train for one epoch.
+
+    Args:
+        model: the student; the teacher is what teacher_model_kind makes of it.
+        groups: the prompts, no row twice, with as many completions each.
+        micro_batch: completions per backward.
+        arguments: further SDPOConfig, over the ones in CHANGES.
+
+    Returns:
+        The run, whose reference is the teacher behind its own prompt, and [number] whether the completion is taught.
+
+    Raises:
+        ValueError: groups or rewards that do not fit, a completion that generation would not end, or what SDPOConfig
+            refuses.
+        LookupError: what is installed has no such trainer.
+    """
+    trainer, config = experimental("sdpo", "SDPO")
+    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
+    script, size = scripted(groups, False), read_size(groups, micro_batch * steps)
+    answers, snapshots, first = Answers(groups), Snapshots(), copy.deepcopy(model)
+    given = {tuple(group.prompt): group.completions for group in groups}
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        keep_as_reference(model, first, folder)
+        built = trainer(
+            model=model,
+            reward_funcs=answers.rewards(),
+            args=settings(
+                config,
+                folder,
+                per_device_train_batch_size=micro_batch,
+                num_generations=size,
+                shuffle_dataset=False,
+                reprompt_template="{prompt}{solution}{feedback}",
+                solution_template=" {successful_previous_attempt}",
+                **arguments,
+            ),
+            train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
+            processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+        )
+        built.model.generate = generating(
+            given, lambda rows: snapshots.generated(built.model, [script[row][0] for row in rows])
+        )
+        shown = demonstrations(answers, size, built.args)
+        teacher = Teacher(built.args, snapshots, first)
+
+        def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
+            numbers = [number for number, _ in looked_up(rows, script)]
+            completions = [answers.rows[number][1] for number in numbers]
+            told = [
+                np.array([*answers.rows[number][0], *shown[number], *completion])
+                for number, completion in zip(numbers, completions)
+            ]
+            asked = log_probabilities(first, told, teacher.at(window))
+            return Asked(*([behind(of, row, c) for of, row, c in zip(table, rows, completions)] for table in asked))
+
+        driven = drive(built, script, snapshots, first, judged)
+    driven.record.changes.update(CHANGES)
+    return driven, [len(ids) > 0 for ids in shown]
+
+
+def demonstrations(answers: Answers, size: int, args: Any) -> list[list[int]]:
+    """[number] ids of the first completion of its group that succeeds, its own left out unless told otherwise."""
+    found = []
+    for number in range(len(answers.rows)):
+        group = range(number // size * size, number // size * size + size)
+        reached = [
+            other
+            for other in group
+            if sum(r or 0.0 for r in answers.rows[other][2]) >= args.success_reward_threshold
+            and not (args.dont_reprompt_on_self_success and other == number)
+        ]
+        found.append([i for i in answers.rows[reached[0]][1] if i != EOS] if reached else [])
+    return found
+
+
+def behind(values: Any, row: Sequence[int] | NDArray[np.int64], completion: Sequence[int]) -> Any:
+    """[n] values at the completion of a row, 0 before it, from those of a longer row that ends with it."""
+    table = np.zeros(len(row) - 1)
+    table[-len(completion) :] = values[-len(completion) :]
+    return table
