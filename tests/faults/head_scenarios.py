@@ -9,6 +9,7 @@ from torch import nn
 
 from instrument import make_batch, watch
 from instrument.loops.trainer import run_trainer
+from tests.faults.told_scenarios import judged, losses_of
 from tests.instrument import models
 from tests.properties.loops import live_model, live_rows
 from tests.ranks.jobs import watched
@@ -70,6 +71,15 @@ def watched_left_padded():
     return report, [{"window": [[3, 6], [4, 2]]}]
 
 
+def watched_two_forwards():
+    """One backward of two forwards of a row each."""
+    model = models.llama().double()
+    with watch(model) as report:
+        first, second = (losses_of(model, [row]) for row in live_rows([4, 7], 0))
+        ((first.sum() + second.sum()) / 9).backward()
+    return report, [{"window": [[3, 6]]}]
+
+
 def ranks_watched():
     """One window of the Trainer on two ranks, through a model that is watched."""
     rows = live_rows([4, 7, 12, 3], 0)
@@ -78,11 +88,20 @@ def ranks_watched():
     return report, [{"window": [n_b for n_mb in ranks for n_b in n_mb], "ranks": ranks}]
 
 
+def ranks_apart():
+    """One window on two ranks that never average their gradients, though each divides by the targets of both."""
+    rows = live_rows([4, 7, 12, 3], 0)
+    report = measured(watched, "ddp", 0, rows, rows, {"micro_batch": 1, "accumulation": 2, "averaged": False})
+    return judged(report), [{"right": (False,)}]
+
+
 HEADS = (
     watched_wide_vocabulary,
     watched_biased_head,
     watched_divided_logits,
     watched_values,
     watched_left_padded,
+    watched_two_forwards,
+    ranks_apart,
     ranks_watched,
 )

@@ -171,6 +171,42 @@ def judged_padding():
     return judged(report), [{"right": (False,)}]
 
 
+def judged_stray():
+    """One micro-batch of two rows of which the longer one's last token, which no target follows, has a loss too."""
+
+    def step(model, rows):
+        output = model(**make_batch(rows))
+        (output.loss + 1e-3 * output.logits[1, -1].logsumexp(-1)).backward()
+
+    return judged(xray_rows(step, tracer_rows([4, 7]))), [{"right": (False,)}]
+
+
+def judged_missing():
+    """One micro-batch of two of three rows that were given."""
+    report = xray_rows(lambda model, rows: losses_of(model, rows[:2]).mean().backward(), tracer_rows([4, 7, 3]))
+    return judged(report), [{"right": (False,)}]
+
+
+def smoothed_losses(model, rows, shares):
+    """[targets] losses under label smoothing with a share for each target."""
+    batch = make_batch(rows)
+    labels_bt = batch["labels"][:, 1:]
+    kept = labels_bt != -100
+    log_p_nv = model(**batch).logits[:, :-1][kept].log_softmax(-1)
+    own_n = -log_p_nv.gather(-1, labels_bt[kept][:, None])[:, 0]
+    share_n = torch.tensor(shares)
+    return (1 - share_n) * own_n - share_n * log_p_nv.mean(-1)
+
+
+def judged_uneven_smoothing():
+    """One micro-batch of two rows, of which one is smoothed three times as much as the other."""
+
+    def step(model, rows):
+        smoothed_losses(model, rows, [0.3] * 3 + [0.1] * 6).mean().backward()
+
+    return judged(xray_rows(step, tracer_rows([4, 7]))), [{"right": (False,)}]
+
+
 def probed_unemptied():
     """The second of two windows of the probe whose gradients are never set to zero, with what is left of the first."""
 
@@ -197,5 +233,8 @@ TOLD = (
     judged_windows,
     judged_unlabelled,
     judged_padding,
+    judged_stray,
+    judged_missing,
+    judged_uneven_smoothing,
     probed_unemptied,
 )

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 
 from closed_forms.aggregation import mean_of_micro_batch_means, short_window
-from instrument import expected_weights, xray
+from instrument import expected_weights, make_batch, watch, xray
 from instrument.loops.trainer import run_trainer
-from tests.properties.loops import measure
+from tests.properties.loops import live_model, live_rows, measure
+from tests.properties.strategies import few
 from tests.strategies import shapes
 
 instruments = pytest.mark.parametrize("instrument", ["probe", "live"])
@@ -79,6 +80,18 @@ def test_the_verdict_names_what_the_accelerate_loop_does(instrument, shape):
         if m == shape.accumulation and len(set(n_m)) == 1:
             assert verdict.name == "token mean"
             assert m == 1 or means in verdict.same
+
+
+@few
+@given(shape=shapes(masks=False))
+def test_forwards_that_share_a_backward_are_all_read(shape):
+    rows, model = live_rows(shape.lengths, shape.seed), live_model(shape.seed)
+    with watch(model) as report:
+        losses = [model(**make_batch([row])).loss * (len(row) - 1) for row in rows]
+        (sum(losses) / sum(len(row) - 1 for row in rows)).backward()
+
+    report.assert_token_mean()
+    assert sorted(rows) == sorted(row.ids.tolist() for row in report.rows)
 
 
 def test_rows_of_another_split_weigh_the_same():

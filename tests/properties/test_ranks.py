@@ -123,3 +123,12 @@ def test_synchronising_in_every_micro_batch_changes_no_weight(shape):
 
     for a, b in zip(often.weights, once.weights, strict=True):
         np.testing.assert_allclose(a, b, rtol=2 * often.rounding())
+
+
+@few
+@given(shape=rank_shapes())
+def test_ranks_that_never_average_are_told(shape):
+    report = on_two("ddp", shape, averaged=False)
+
+    for verdict in report.verdicts:
+        assert any("about to step on different gradients" in fault for fault in verdict.faults)

@@ -1,6 +1,7 @@
 """A verdict names every formula that a window's weights follow and no other, and passes nothing that is off."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from instrument import make_batch, tracer_rows, watch, xray_rows
 from instrument.candidates import candidates
 from instrument.report.report import Report
+from tests.faults.told_scenarios import smoothed_losses
 from tests.instrument.records import a_record, a_row, a_window
 from tests.properties.loops import live_model, live_rows
 from tests.properties.strategies import few
@@ -139,3 +141,46 @@ def test_where_nothing_empties_the_gradient_every_earlier_row_is_told(lengths, s
     for number, (window, verdict) in enumerate(zip(report.windows, report.verdicts)):
         assert rows[:number] == [row.ids.tolist() for row in window.carried]
         assert bool(number) == any("did not run in this window" in fault for fault in verdict.faults)
+
+
+@few
+@given(shape=shapes(masks=False), data=st.data())
+def test_a_gradient_behind_the_last_target_of_a_row_is_told(shape, data):
+    rows = tracer_rows(shape.lengths, shape.seed)
+    b = data.draw(st.integers(0, len(rows) - 1))
+
+    def step(model, rows):
+        output = model(**make_batch(rows))
+        (output.loss + 1e-4 * output.logits[b, len(rows[b]) - 1].logsumexp(-1)).backward()
+
+    report = xray_rows(step, rows, shape.seed)
+
+    told = f"1 ids that precede no target of the rows have a gradient: {rows[b][-1]}"
+    assert told in report.verdicts[0].faults
+
+
+@few
+@given(lengths=st.lists(st.integers(2, 5), min_size=2, max_size=4), data=st.data())
+def test_rows_that_never_ran_are_told(lengths, data):
+    rows = tracer_rows(lengths)
+    ran = data.draw(st.integers(1, len(rows) - 1))
+
+    report = xray_rows(lambda model, rows: model(**make_batch(rows[:ran])).loss.backward(), rows)
+
+    left = ", ".join(str(b) for b in range(ran, len(rows)))
+    assert report.verdicts[0].faults == (f"{len(rows) - ran} of the rows that were given never ran: {left}",)
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+@few
+@given(share=st.sampled_from([0.1, 0.3]), targets=st.integers(3, 6), seed=st.integers(0, 2**16))
+def test_label_smoothing_has_one_share_for_all_or_is_told(uneven, share, targets, seed):
+    shares = [share] * (targets - 1) + [0.4 - share if uneven else share]
+
+    def step(model, rows):
+        smoothed_losses(model, rows, shares).mean().backward()
+
+    (verdict,) = xray_rows(step, tracer_rows([targets + 1], seed), seed).verdicts
+
+    assert uneven == any("is spread over the vocabulary" in fault for fault in verdict.faults)
+    assert uneven == (not verdict.ok)

@@ -25,8 +25,11 @@ def dealt(rows, micro_batch):
     return [row for i, row in enumerate(rows) if i // micro_batch % ranks == rank]
 
 
-def run_ddp(model, rows, labels, *, micro_batch, accumulation=1, no_sync=True, lr=0.0):
-    """A loop that somebody wrote for DDP: each rank sums over its targets, times the ranks, over all targets."""
+def run_ddp(model, rows, labels, *, micro_batch, accumulation=1, no_sync=True, averaged=True, lr=0.0):
+    """A loop that somebody wrote for DDP: each rank sums over its targets, times the ranks, over all targets.
+
+    Where gradients are not `averaged`, every rank steps on its own.
+    """
     ranks = dist.get_world_size()
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
     wrapped = DistributedDataParallel(model)
@@ -37,7 +40,7 @@ def run_ddp(model, rows, labels, *, micro_batch, accumulation=1, no_sync=True, l
         targets = torch.tensor(sum(int((batch["labels"][:, 1:] != -100).sum()) for batch in window))
         dist.all_reduce(targets)
         for number, batch in enumerate(window):
-            wrapped.require_backward_grad_sync = not no_sync or number == len(window) - 1
+            wrapped.require_backward_grad_sync = averaged and (not no_sync or number == len(window) - 1)
             logits = wrapped(**batch).logits[:, :-1]
             loss = torch.nn.functional.cross_entropy(
                 logits.transpose(1, 2), batch["labels"][:, 1:], ignore_index=-100, reduction="sum"
