@@ -196,8 +196,10 @@ def sensitivity(
     names = list(fault or [name.partition("@")[0] for name in WEAKENED])
     with refused():
         weak = forms(names, strength or [10.0**-power for power in range(1, 9)])
-        tests = suite_for(names, noticed_before())
-    plan = Plan(weak, out, catalogue="faults:WEAKENED", suite=tests, effects="", workers=workers, asked=list(weak))
+        noticed = noticed_before()
+        tests = suite_for(names, noticed)
+    first = {form: noticed[form.partition("@")[0]] for form in weak}
+    plan = Plan(weak, out, "faults:WEAKENED", tests, "", killers=first, workers=workers, asked=list(weak))
     verdicts, screen = carry_out(Campaign.try_all, show_line, plan)
     found = sensitivities(verdicts)
     write_sensitivities(found, aim, out / "sensitivity.json")
