@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .atlas.command import atlas
 from .files import refuse_unwritable
 from .history.command import history
 from .history.written import export, legacy_ga
+from .progress import shown
 from .quiet import quiet
 from .run.command import run
 
@@ -77,14 +77,7 @@ def report(
     except LookupError as unknown:
         raise typer.BadParameter(str(unknown.args[0])) from unknown
     refuse_unwritable({"--json": json_file})
-    outcomes = []
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=errors, transient=True) as progress:
-        task = progress.add_task(chosen[0].name, total=len(chosen))
-        for number, outcome in enumerate(checks.run_checks(only), start=1):
-            outcomes.append(outcome)
-            following = chosen[number].name if number < len(chosen) else "done"
-            progress.update(task, advance=1, description=following)
+    outcomes = list(shown(checks.run_checks(only), [check.name for check in chosen], errors))
     out.print(summary(outcomes))
     for line in as_text.closing(outcomes):
         out.print(line, markup=False, highlight=False, soft_wrap=True)

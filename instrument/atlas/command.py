@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from ..files import refuse_unwritable
+from ..progress import progress_bar
 from .cell import DEVIATES, NO_READING, NOT_APPLICABLE, OK, Result
 
 
@@ -110,9 +110,7 @@ def measure(
     from . import as_json
     from .sweep import sweep
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    # Refreshed by hand, since a thread that refreshes it could hold a lock while a process is forked.
-    with Progress(*columns, console=errors, transient=True, auto_refresh=False) as progress:
+    with progress_bar(errors, by_itself=False) as progress:
         task = progress.add_task("architectures", total=len(names))
         for result in sweep(names, head, workers):
             results.append(result)

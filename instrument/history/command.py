@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from ..files import refuse_unwritable
+from ..progress import shown
 from . import environments
 from .measure import measure
 from .page import page
@@ -40,7 +42,8 @@ def history(
             environments.begin(cache)
             with ThreadPoolExecutor(2) as pool:
                 waiting = [pool.submit(measure, cache, library, *each, only) for each in chosen.items()]
-                columns = [each.result() for each in waiting]
+                making = (each.result() for each in waiting)
+                columns = list(shown(making, [f"{library} {release}" for release in chosen], Console(stderr=True)))
             taken = environments.size(cache)
     except LookupError as wrong:
         raise typer.BadParameter(str(wrong.args[0])) from wrong

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from ..files import refuse_unwritable
+from ..progress import shown
 from ..quiet import quiet
 
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]
@@ -32,5 +34,7 @@ def write(file: Path, only: str | None) -> None:
     from ..report import as_json
 
     torch.set_num_threads(1)
-    found = as_json.outcomes(list(checks.run_checks(only)))
+    names = [check.name for check in checks.choose(only)]
+    outcomes = list(shown(checks.run_checks(only), names, Console(stderr=True)))
+    found = as_json.outcomes(outcomes)
     file.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n")
