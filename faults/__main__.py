@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import get_args
 
 from faults import CATALOGUE, WEAKENED, Fault
-from faults._fault import Family, library_of
+from faults._fault import Family, emulated_from, library_of
 from faults._new import write
 from faults._page import page
 from faults._started import Tally, environment
@@ -103,6 +103,7 @@ def story(name: str, fault: Fault) -> str:
         "seam": fault.seam,
         "source": fault.source or "written for this project, to slip past its tests",
         "year": fault.year or "",
+        "emulates": emulated_from(fault),
         "mechanism": fault.mechanism,
         "effect": f"{fault.quantity} as {fault.effect}",
         "instead of": fault.clean or "the clean form of that quantity",

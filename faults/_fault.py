@@ -88,3 +88,16 @@ class Fault:
 def library_of(fault: Fault) -> str:
     """The library whose function a fault breaks."""
     return fault.seam.split(".")[0].split(":")[0]
+
+
+def emulated_from(fault: Fault) -> str:
+    """The project that a fault was reported of, "owner/name", where it is planted in another library than that one.
+
+    Empty where the report is of the library itself, and of a fault that nobody reported.
+    """
+    library = library_of(fault)
+    home = f"{'pytorch' if library == 'torch' else 'huggingface'}/{'pytorch' if library == 'torch' else library}"
+    _, _, path = fault.source.partition("//")
+    host, *parts = path.split("/")
+    project = "/".join(parts[:2]) if host == "github.com" else host
+    return "" if project == home else project

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
-from ._fault import Fault, library_of
+from ._fault import Fault, emulated_from, library_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,7 +30,9 @@ def page(faults: Mapping[str, Fault], root: Path = ROOT) -> str:
         mine = {name: fault for name, fault in faults.items() if fault.family == family}
         told += ["", f"## {family}: {len(mine)}"]
         for name, fault in mine.items():
-            report = f", [reported in {fault.year}]({fault.source})" if fault.source else ""
+            other = emulated_from(fault)
+            of = f", an emulation: reported of [{other}]" if other else ", reported [there]"
+            report = f"{of}({fault.source}) in {fault.year}" if fault.source else ""
             told += ["", f"### {name}", "", f"{fault.mechanism} In {library_of(fault)}, `{fault.seam}`{report}.", ""]
             told.append(f"Measured: {fault.quantity} as `{fault.effect}`: {meaning(fault.effect, root)}")
             if name in killers:

@@ -10,6 +10,7 @@ import pytest
 import faults
 from faults import CATALOGUE
 from faults._catalogue import collect
+from faults._fault import emulated_from
 from faults._seam import find
 from tests.faults.scenarios import SCENARIOS
 
@@ -87,6 +88,21 @@ def test_a_fault_of_the_instrument_claims_no_report(name):
     fault = CATALOGUE[name]
 
     assert (fault.source, fault.year) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "project"),
+    [
+        ("mean_of_micro_batch_means", ""),
+        ("clipped_by_norm_of_some", ""),
+        ("draws_random_number", ""),
+        ("attention_drops_mask", "NVIDIA/Megatron-LM"),
+        ("clipped_by_group", "huggingface/transformers"),
+        ("rewards_scaled_anyway", "arxiv.org"),
+    ],
+)
+def test_a_fault_that_another_project_had_is_told_as_an_emulation(name, project):
+    assert emulated_from(CATALOGUE[name]) == project
 
 
 def test_no_source_is_used_twice():
