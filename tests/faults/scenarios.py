@@ -32,12 +32,13 @@ class Run:
 
     Attributes:
         report: what was measured; of a run that looks for leaks, those of each batch that was searched; of two runs
-            that are compared, which parts of them differ; of an epoch, how often each sample ran.
+            that are compared, which parts of them differ; of an epoch, how often each sample ran; of windows that are
+            judged, the numbers of each verdict.
         arguments: [w] arguments for closed forms of window w, or of batch w, by name.
         logged: [w] the loss that the loop logged; empty where it logs none.
     """
 
-    report: Report | list[Leaks] | list[list[bool]] | list[list[int]]
+    report: Report | list[Leaks] | list[list[bool]] | list[list[int]] | list[list[float]]
     arguments: list[dict]
     logged: list[float]
 

@@ -47,11 +47,6 @@ def pattern_of(run):
     return np.concatenate([leaks.pattern().ravel() for leaks in run.report]).astype(float)
 
 
-def touched_by(run):
-    """Which parts of a run the instrument changed, 0 or 1."""
-    return np.concatenate(run.report).astype(float)
-
-
 def evaluated(form, run):
     """A closed form, named "module:name", on what it needs to know of each window."""
     module, _, name = form.partition(":")
@@ -63,7 +58,7 @@ def evaluated(form, run):
 
 
 def numbers_of(run):
-    """Numbers that a run gives as they are, as how often each sample ran."""
+    """Numbers that a run gives as they are: which parts were touched, how often each sample ran, a verdict."""
     return np.concatenate(run.report).astype(float)
 
 
@@ -76,7 +71,7 @@ READ = {
     "weights": weights_of,
     "log": log_of,
     "leak": pattern_of,
-    "run": touched_by,
+    "run": numbers_of,
     "ledger": numbers_of,
     "verdict": numbers_of,
 }
