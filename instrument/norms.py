@@ -17,7 +17,9 @@ def own_part(tensor: Tensor) -> Tensor:
 
 def norms(held: list[Any]) -> Any:
     """Norm of each gradient, on its device, in pieces; and how many pieces each parameter has."""
-    dense = [None if p.grad is None or p.grad.is_sparse else own_part(p.grad.detach()).reshape(-1) for p in held]
+    # Under FSDP a parameter may be a view by then: it keeps no gradient, and warns where it is asked for one.
+    given = [p.grad if p.is_leaf else None for p in held]
+    dense = [None if g is None or g.is_sparse else own_part(g.detach()).reshape(-1) for g in given]
     # In pieces, since one sum of many squares in float32 loses its small terms.
     pieces = [() if g is None else g.split(2**16) for g in dense]
     flat = [piece for part in pieces for piece in part]
