@@ -1,22 +1,13 @@
 """The gradient is divided by a loss scale that has grown in the meantime."""
 
-from typing import Any
-
 from .._fault import Call, Fault
 from .._strength import mixed
+from ._unscaled import unscaled_also
 
 
 def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by 2 once more, which is by how much the scale grows here."""
-
-    def unscale_(self: Any, optimizer: Any) -> None:
-        original(self, optimizer)
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.grad.mul_(mixed(1, 0.5, strength))
-
-    return unscale_
+    return unscaled_also(original, lambda _: mixed(1, 0.5, strength))
 
 
 FAULT = Fault(

@@ -1,22 +1,13 @@
 """The loss scale is divided out once by the loop, and once more by the optimizer."""
 
-from typing import Any
-
 from .._fault import Call, Fault
 from .._strength import mixed
+from ._unscaled import unscaled_also
 
 
 def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by the scale once more."""
-
-    def unscale_(self: Any, optimizer: Any) -> None:
-        original(self, optimizer)
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.grad.mul_(mixed(1, 1 / self.get_scale(), strength))
-
-    return unscale_
+    return unscaled_also(original, lambda scaler: mixed(1, 1 / scaler.get_scale(), strength))
 
 
 FAULT = Fault(

@@ -1,20 +1,15 @@
 """The log of the first step is divided by the steps between two logs."""
 
-from typing import Any
-
 from .._fault import Call, Fault
 from .._strength import mixed
+from ._logged import logged_times
 
 
 def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide the loss of the first step by the steps that a log usually has."""
-
-    def log(self: Any, logs: dict[str, float], start_time: float | None = None) -> None:
-        if "loss" in logs and self.state.global_step == 1:
-            logs = {**logs, "loss": logs["loss"] * mixed(1, 1 / self.state.logging_steps, strength)}
-        original(self, logs, start_time)
-
-    return log
+    return logged_times(
+        original, lambda t: mixed(1, 1 / t.state.logging_steps, strength) if t.state.global_step == 1 else 1.0
+    )
 
 
 FAULT = Fault(

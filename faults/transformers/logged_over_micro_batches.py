@@ -1,20 +1,13 @@
 """The logged loss is divided by the number of micro-batches once more; the gradient is right."""
 
-from typing import Any
-
 from .._fault import Call, Fault
 from .._strength import mixed
+from ._logged import logged_times
 
 
 def patch(original: Call, strength: float = 1.0) -> Call:
     """Log one micro-batch's share of the training loss."""
-
-    def log(self: Any, logs: dict[str, float], start_time: float | None = None) -> None:
-        if "loss" in logs:
-            logs = {**logs, "loss": logs["loss"] * mixed(1, 1 / self.current_gradient_accumulation_steps, strength)}
-        original(self, logs, start_time)
-
-    return log
+    return logged_times(original, lambda t: mixed(1, 1 / t.current_gradient_accumulation_steps, strength))
 
 
 FAULT = Fault(

@@ -1,20 +1,13 @@
 """What was added up since the last log is divided by all steps since the start."""
 
-from typing import Any
-
 from .._fault import Call, Fault
 from .._strength import mixed
+from ._logged import logged_times
 
 
 def patch(original: Call, strength: float = 1.0) -> Call:
     """Divide by the steps so far."""
-
-    def log(self: Any, logs: dict[str, float], start_time: float | None = None) -> None:
-        if "loss" in logs:
-            logs = {**logs, "loss": logs["loss"] * mixed(1, 1 / self.state.global_step, strength)}
-        original(self, logs, start_time)
-
-    return log
+    return logged_times(original, lambda t: mixed(1, 1 / t.state.global_step, strength))
 
 
 FAULT = Fault(
