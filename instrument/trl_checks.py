@@ -25,7 +25,7 @@ Check = tuple[str, str, Callable[[], ObjectiveRun | NotRun]]
 
 def other_sampler() -> NotRun:
     """The correction for another sampler runs with vLLM alone."""
-    return NotRun("use_vllm needs vLLM and a GPU; tests/objectives asks the trainer's loss for it instead")
+    return NotRun('use_vllm needs vLLM and a GPU; "Another sampler" hands the trainer its log-probabilities instead')
 
 
 def or_reason(run: Callable[[], ObjectiveRun | NotRun]) -> ObjectiveRun | NotRun:

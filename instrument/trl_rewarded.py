@@ -5,14 +5,18 @@ from typing import Any
 from .objective_a2po import of_a2po
 from .objective_policy import Options
 from .objective_record import ObjectiveRun
+from .objective_sampled import of_sampled
 from .objective_sdpo import documented_sdpo, of_sdpo
 from .tiny import tiny_policy
 from .trl_rows import GROUPS, VOCABULARY
+from .trl_rows import groups as all_groups
+from .trl_rows import rewards as all_rewards
 from .trl_runs import Run, beside
 
 # Rewards of three samples of the reference for each prompt; the third prompt's are all 0, so that it is left out.
 VALUES = ((1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 REWARDS = (1.0, 0.0, 1.0, 1.0)
+COMPLETIONS = [ids for _, completions, _ in GROUPS for ids in completions]
 
 
 def regressed() -> ObjectiveRun:
@@ -61,10 +65,33 @@ def taught_by_success(weight: float, known: str = "", **options: Any) -> Run:
     return run
 
 
+def elsewhere(mode: str, loss_type: str) -> Run:
+    """GRPOTrainer with the correction for another sampler, which drifts by up to 2 nats at a token."""
+
+    def run() -> ObjectiveRun:
+        from .loops.sampled import run_sampled
+
+        drift = [[(number + n) % 5 - 2.0 for n, _ in enumerate(ids)] for number, ids in enumerate(COMPLETIONS)]
+        options: dict[str, Any] = {"loss_type": loss_type, "epsilon_high": 2.0}
+        asked: dict[str, Any] = {"vllm_importance_sampling_mode": mode, "vllm_importance_sampling_clip_min": 0.25}
+        split: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2, "num_iterations": 2}
+        driven = run_sampled(
+            tiny_policy(VOCABULARY), all_groups(), drift, learning_rate=0.05, **options, **asked, **split
+        )
+        closed = Options(**options, steps_per_generation=2)
+        return beside(driven, of_sampled(driven, all_rewards(), 2, closed, drift, mode, 0.25))
+
+    return run
+
+
 LOCAL = "dapo averages each micro-batch by itself, as bnpo does, and not over the window's tokens"
 NOT_ALONE = "advantages that should not be scaled are divided by 1.0001"
 RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("A*-PO", False, regressed),
+    ("Another sampler, token_truncate", False, elsewhere("token_truncate", "dapo")),
+    ("Another sampler, token_mask", False, elsewhere("token_mask", "grpo")),
+    ("Another sampler, sequence_truncate", False, elsewhere("sequence_truncate", "cispo")),
+    ("Another sampler, sequence_mask", False, elsewhere("sequence_mask", "sapo")),
     ("SDPO", False, taught_by_success(1.0)),
     ("SDPO mixed with grpo", False, taught_by_success(0.25, loss_type="grpo")),
     ("SDPO mixed with dapo", True, taught_by_success(0.25, LOCAL, loss_type="dapo")),

@@ -1,13 +1,17 @@
 """What the loops and checks of the trainers that learn from a teacher refuse, see and name."""
 
+import functools
 import importlib
 
 import pytest
+from trl import GRPOTrainer
 
 from instrument import trl_checks
 from instrument.loops.generation import generating
 from instrument.loops.gkd import run_gkd, run_gold
+from instrument.loops.groups import Group
 from instrument.loops.reference_free import experimental
+from instrument.loops.sampled import run_sampled
 from instrument.objective_verdict import judge_objective
 from instrument.tiny import tiny_policy
 
@@ -99,3 +103,23 @@ def test_a_completion_that_was_cut_off_has_the_largest_length():
 def test_answers_given_twice_or_empty_are_refused(run):
     with pytest.raises(ValueError, match="answers need a prompt and a completion, no prompt twice"):
         run(tiny_policy(32), tiny_policy(32, 1), [*ANSWERS, ANSWERS[0]], micro_batch=1)
+
+
+def test_a_correction_that_is_left_out_is_a_fault(monkeypatch):
+    original = GRPOTrainer.__init__
+
+    @functools.wraps(original)
+    def __init__(self, *args, **options):
+        original(self, *args, **options)
+        self.vllm_importance_sampling_correction = False
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", __init__)
+
+    assert judge_objective(CHECKS["Another sampler, token_truncate"](), [])[1] == "FAULT"
+
+
+def test_a_drift_has_a_number_for_each_token():
+    groups = [Group((3,), ((4, 2), (5, 6)), ((1.0,), (0.0,)))]
+
+    with pytest.raises(ValueError, match=r"a number for each token of each completion, \[2, 2\]"):
+        run_sampled(tiny_policy(32), groups, [[0.0], [0.0, 0.0]], micro_batch=2)
