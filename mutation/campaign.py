@@ -283,5 +283,5 @@ def sides(session: pytest.Session, effects: Path | None) -> tuple[list[str], dic
 
 def failure_path() -> list[str]:
     """Modules that are only imported when a test fails, of the packages that the suite has imported."""
-    modules = ["hypothesis.extra._patching", "_pytest._code.source", "difflib", "numpy.testing", "torch.testing"]
+    modules = ["_pytest._code.source", "difflib", "numpy.testing", "torch.testing"]
     return [name for name in modules if name.split(".")[0] in sys.modules]

@@ -5,7 +5,6 @@ import ctypes
 import os
 import signal
 from collections.abc import Collection
-from pathlib import Path
 
 
 def adopt_orphans() -> None:
@@ -56,9 +55,9 @@ def children() -> list[int]:
 def parents() -> dict[int, int]:
     """The parent of every process."""
     found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+    # By plain names: this runs after every child and twice a second, and pathlib would take twice as long.
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{name}/stat", "rb") as stat:
             # The name, in brackets, may hold anything; the parent is the second field after it.
-            fields = stat.read_text().rpartition(")")[2].split()
-            found[int(stat.parent.name)] = int(fields[1])
+            found[int(name)] = int(stat.read().rpartition(b")")[2].split()[1])
     return found
