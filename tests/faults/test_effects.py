@@ -11,7 +11,8 @@ from faults import CATALOGUE, WEAKENED, planted
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.update_scenarios import READINGS
 
-every_fault = pytest.mark.parametrize("name", CATALOGUE)
+# Fault by fault, so that the workers of a run share no fault and each run is made once.
+every_fault = pytest.mark.parametrize("name", CATALOGUE, scope="module")
 
 # Far above the rounding of a float32 loss (1.2e-7 over the first ten faults), far below the 5 % by which each effect
 # must differ from its clean form.
