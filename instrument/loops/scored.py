@@ -16,6 +16,7 @@ from tokenizers import pre_tokenizers
 from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
 
 from ..capture import Replay
+from ..gathering import place
 from ..live_record import LiveRecorder
 from ..locate import locate
 from ..objective_record import Driven, Scored
@@ -222,7 +223,11 @@ def keep_as_reference(model: Any, reference: Any, folder: str) -> None:
     if reference is None:
         raise ValueError("reference=None, but this loss compares with a reference: give a model of the same shape")
     reference.save_pretrained(folder)
-    model.config._name_or_path = folder
+    written = [folder]
+    if place()[1] > 1:
+        # transformers writes on the first rank alone.
+        torch.distributed.broadcast_object_list(written)
+    model.config._name_or_path = written[0]
 
 
 def lora(modules: Sequence[str]) -> Any:
