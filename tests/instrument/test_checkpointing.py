@@ -1,5 +1,7 @@
 """Checkpointing and frozen parts change no weight, and a parameter that nothing reaches is told."""
 
+import gc
+
 import pytest
 import torch
 from torch import nn
@@ -82,6 +84,22 @@ def test_the_block_of_the_read_point_may_be_checkpointed():
             nn.functional.cross_entropy(model(tokens)[0, :-1], tokens[0, 1:]).backward()
 
     assert_window_weights([[1 / 5] * 3], report)
+
+
+def test_a_checkpointed_read_point_leaves_nothing_behind_in_fifty_steps():
+    model, tokens, held = models.seeded(CheckpointedNorm), torch.tensor([ROWS[0]]), []
+    optimizer = sgd(model)
+
+    with watch(model, read_point="norm", head="out") as report:
+        for _ in range(50):
+            nn.functional.cross_entropy(model(tokens)[0, :-1], tokens[0, 1:]).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            gc.collect()
+            held.append(sum(isinstance(x, torch.Tensor) for x in gc.get_objects()))
+
+    assert_window_weights([[1 / 5]] * 50, report)
+    assert held[2] == held[49]
 
 
 def test_a_lone_trainable_parameter_that_no_gradient_reaches_is_told():
