@@ -34,7 +34,7 @@ def micro_batch() -> tuple[dict[str, torch.Tensor], list[int]]:
         prompt, answer = tokens[:3], tokens[3:]
         ids += tokens
         if CASE == "swapped mask":
-            labels += prompt + [-100] * len(answer)
+            labels += [-100, *prompt[1:]] + [-100] * len(answer)
         else:
             labels += [-100] * 3 + answer
         positions += range(length)
@@ -57,12 +57,10 @@ with attached(TOOL, model, optimizer, *windows[0][0]) as said:
         count = sum((batch["labels"][:, 1:] != -100).sum() for batch, _ in window)
         for number, (batch, _) in enumerate(window):
             own = (batch["labels"][:, 1:] != -100).sum()
-            divisor = {
-                "mean of means": own * len(window),
-                "normaliser 1 % off": count * 1.01,
-                "normaliser 2 times": count * 2,
-            }.get(CASE, count)
-            model(**batch, num_items_in_batch=divisor).loss.backward()
+            # A mean of means counts each micro-batch's own targets; the other two are off by a factor.
+            counted = own * len(window) if CASE == "mean of means" else count
+            off = {"normaliser 1 % off": 1.01, "normaliser 2 times": 2.0}.get(CASE, 1.0)
+            (model(**batch, num_items_in_batch=counted).loss / off).backward()
             if CASE == "dropped micro-batch" and number == 0:
                 optimizer.zero_grad()
         optimizer.step()
