@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from .capture import Capture, CapturedWindow, Replay
 from .forward import Forward, token_ids
 from .gathering import note
+from .half_precision import rounded_amplification
 from .leak_loss import named
 from .locate import unwrapped
 from .logits import kind_of, read_rows
-from .readable import rounded_amplification
 from .record import Record, Row, Window
 from .refusals import refuse_compiled
 

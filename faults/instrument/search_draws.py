@@ -1,5 +1,6 @@
 """A search leaves the random state behind its own draws."""
 
+import sys
 from typing import Any
 
 from .._fault import Call, Fault
@@ -7,10 +8,9 @@ from .._fault import Call, Fault
 
 def patch(original: Call) -> Call:
     """Put back all but torch's random state."""
-    # Imported here: a list of the faults costs no library.
-    import torch
 
     def restore(self: Any) -> None:
+        torch = sys.modules["torch"]
         drawn = torch.get_rng_state()
         original(self)
         torch.set_rng_state(drawn)

@@ -1,6 +1,7 @@
 """Targets that were divided by different numbers are said to share one."""
 
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from .._fault import Call, Fault
@@ -8,11 +9,10 @@ from .._fault import Call, Fault
 
 def patch(original: Call) -> Call:
     """Give every target of a row the median weight."""
-    # Imported here: a list of the faults costs no library.
-    import numpy as np
 
     def documents(row: Any) -> Any:
-        weight = np.where(row.scored, np.median(row.weight[row.scored]), row.weight)
+        weight = row.weight.copy()
+        weight[row.scored] = median(weight[row.scored].tolist())
         return original(replace(row, weight=weight))
 
     return documents

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from ..capture import Capture, CapturedWindow, Replay
 from ..forward import Forward, describe, hidden_states, token_ids
 from ..gathering import note
+from ..half_precision import rounded_amplification
 from ..live import LiveReading, ReplayedHead
 from ..live_record import documents_of, measured, read_batch
 from ..locate import Place
-from ..readable import rounded_amplification
 from ..record import Record
 
 
