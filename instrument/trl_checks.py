@@ -10,6 +10,7 @@ from typing import Any
 from .objective_record import NotRun, ObjectiveRun
 from .trl_deviations import (
     entropy_by_sequence,
+    grpo_as_it_comes,
     several_windows,
     short_micro_batch,
     smoothing_of_dft,
@@ -113,6 +114,7 @@ def policy_checks() -> list[Check]:
     tight = {"beta": 0.0, "epsilon": 0.03, "epsilon_high": 0.05, "loss_type": "grpo"}
     by_sequence = {**tight, "importance_sampling_level": "sequence"}
     return [
+        ("GRPO as it comes", "the mean over each completion", grpo_as_it_comes),
         ("GRPO clipped", CLOSED, relative(tight, learning_rate=0.1)),
         ("GRPO clipped, sequence", CLOSED, relative(by_sequence, learning_rate=0.1)),
         ("GRPO two-sided", CLOSED, relative({**tight, "delta": 1.02}, learning_rate=0.1)),

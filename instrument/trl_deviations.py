@@ -7,9 +7,10 @@ from .objective_bounds import Expected
 from .objective_pairs import PairOptions, of_dpo, of_sft
 from .objective_policy import Options, of_grpo
 from .objective_record import ObjectiveRun
+from .objective_verdict import miss
 from .tiny import near, tiny_policy
 from .trl_rows import GROUPS, PAIRS, ROWS, VOCABULARY, groups, rewards
-from .trl_runs import Run, beside
+from .trl_runs import Run, beside, compared
 
 
 def rescaled(forms: list[list[Expected]], factors: Sequence[Sequence[float]]) -> list[list[Expected]]:
@@ -107,3 +108,17 @@ def truncated_in_the_mean() -> ObjectiveRun:
     kept = [[len(batch.numbers) / max((batch.numbers >= 0).sum(), 1) for batch in window] for window in driven.windows]
     known = "truncated completions are counted in the mean over completions, so the others weigh less"
     return beside(driven, form, rescaled(form, kept), known)
+
+
+def grpo_as_it_comes() -> ObjectiveRun:
+    """The loss that GRPOTrainer takes when none is asked for, beside the paper's mean over each completion."""
+    from .loops.grpo import run_grpo
+
+    driven = run_grpo(
+        tiny_policy(VOCABULARY), groups(), micro_batch=2, gradient_accumulation_steps=2, learning_rate=0.03, beta=0.0
+    )
+    forms = {name: of_grpo(driven, rewards(), 2, Options(name, steps_per_generation=2)) for name in ("bnpo", "dapo")}
+    paper = of_grpo(driven, rewards(), 2, Options("grpo", steps_per_generation=2))
+    name = min(forms, key=lambda each: miss(compared(driven.windows, forms[each], {}).windows)[0])
+    means = {"bnpo": "the tokens of each micro-batch", "dapo": "all tokens that were generated for the step"}
+    return beside(driven, forms[name], paper, f"{name}: one mean over {means[name]}, not over each completion")

@@ -25,9 +25,9 @@ ANSWERS = (
     ((23,), (24, 25), True),
     ((26, 27), (28,), False),
 )
-# 2 is the end of sequence: what does not end with it was truncated.
+# 2 is the end of sequence: what does not end with it was truncated, at as many tokens as the longest has.
 GROUPS = (
-    ((3, 4), ((5, 6, 2), (7, 8, 9)), (1.0, 0.25)),
+    ((3, 4), ((5, 6, 2), (7, 8, 9, 28)), (1.0, 0.25)),
     ((10,), ((11, 12, 13, 2), (14, 2)), (0.5, 2.0)),
     ((15, 16, 17), ((18, 2), (19, 20, 21, 22)), (0.0, 1.0)),
     ((23,), ((24, 25, 26, 2), (27, 2)), (1.5, 1.0)),

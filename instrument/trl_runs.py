@@ -134,7 +134,7 @@ def relative(form: dict[str, Any], peft: bool = False, tools: bool = False, **op
     """GRPOTrainer; form: options of the closed form, by TRL's names; tools: one wrote a token of each completion."""
 
     def run() -> ObjectiveRun:
-        from .loops.grpo import run_grpo
+        from .loops.grpo import GRPOConfig, run_grpo
 
         model = tiny_policy(VOCABULARY)
         reference = None
@@ -150,7 +150,9 @@ def relative(form: dict[str, Any], peft: bool = False, tools: bool = False, **op
             **options,
         }
         driven = run_grpo(model, groups(tools), reference=reference, peft=adapter() if peft else None, **settings)
-        closed = Options(**{"steps_per_generation": settings["steps_per_generation"], **form})
+        # False by default up to 1.8, and unknown before that.
+        own = {"use_bias_correction_kl": getattr(GRPOConfig, "use_bias_correction_kl", False)}
+        closed = Options(**{"steps_per_generation": settings["steps_per_generation"], **own, **form})
         return beside(driven, of_grpo(driven, rewards(), 2, closed))
 
     return run

@@ -21,7 +21,7 @@ def main() -> None:
     torch.set_num_threads(1)
     cells = {}
     for check in checks.choose(only[0] if only else None):
-        if not only and check.group == "trl" and library != "trl":
+        if not only and not concerns(library, check):
             continue
         cells[check.name] = {"group": check.group, "expected": check.expected, **measured(check)}
     names = ("transformers", "accelerate", "tokenizers", "torch", "trl", "peft")
@@ -43,6 +43,12 @@ def own(library: str, release: str) -> None:
             raise RuntimeError(f"{name} is {module.__version__} here, and not {release}")
 
 
+def concerns(library: str, check: Any) -> bool:
+    """Whether a check asks something of that library."""
+    groups = {"transformers": ("trainer", "accelerate", "leaks"), "trl": ("trl",), "accelerate": ("accelerate",)}
+    return check.group in groups.get(library, (library,)) or (library == "trl" and check.name.startswith("TRL "))
+
+
 def present(name: str) -> bool:
     """Whether the distribution is installed."""
     try:
@@ -60,7 +66,8 @@ def measured(check: Any) -> dict[str, Any]:
     except Exception as error:
         # Whatever an old release raises costs its own cell.
         text = str(error).splitlines()[:1]
-        said, status, deviation = shortened(": ".join([type(error).__name__, *text])), "not run", 0.0
+        said, status, deviation = ": ".join([type(error).__name__, *text]), "not run", 0.0
+    said = shortened(said)
     off = deviation if deviation == deviation else None
     return {"measured": said, "status": status, "deviation": off, "seconds": time.perf_counter() - start}
 

@@ -76,7 +76,7 @@ def begin(cache: Path) -> None:
     shared = cache / "shared"
     shutil.rmtree(shared, ignore_errors=True)
     shared.mkdir()
-    for name in sorted(needed(["torch", "numpy", "rich", "typer", "Jinja2"])):
+    for name in sorted(needed(["torch", "numpy", "rich", "typer", "Jinja2", "pandas", "pyarrow"])):
         distribution = metadata.distribution(name)
         tops = {file.parts[0] for file in distribution.files or [] if file.parts[0] not in ("..", "__pycache__")}
         for top in tops:

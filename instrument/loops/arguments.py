@@ -1,5 +1,6 @@
 """What every loop over a trainer changes from its defaults, and what it reads from its log."""
 
+from importlib.metadata import version
 from typing import Any
 
 from torch.utils.data import SequentialSampler
@@ -12,6 +13,17 @@ CHANGES = {
     "report_to": "none",
     "save_strategy": "no",
     "logging_steps": "1: one logged loss per optimizer step, and none printed",
+}
+# Arguments that older releases do not know, and what each of them does without: left out with that value, and no other.
+UNKNOWN_TO_OLDER = {
+    "train_sampling_strategy": ("sequential", "random"),
+    "shuffle_dataset": (False,),
+    "completion_only_loss": (False,),
+    "loss_type": ("nll",),
+    "loss_weights": ([1.0],),
+    "importance_sampling_level": ("token",),
+    "use_bias_correction_kl": (False,),
+    "multi_objective_aggregation": ("sum_then_normalize",),
 }
 TRL_CHANGES = {**CHANGES, "bf16": "False: the model keeps its own dtype"}
 
@@ -31,10 +43,21 @@ def of_trainer(config: Any, folder: str, **given: Any) -> Any:
         "disable_tqdm": True,
         "dataloader_pin_memory": False,
     }
-    settings = {**common, **given}
-    if not chooses_order(config):
-        del settings["train_sampling_strategy"]
-    return config(**settings)
+    return config(**known(config, {**common, **given}))
+
+
+def known(config: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings without those that the class does not know and of which it can do no other than what they say.
+
+    Raises:
+        LookupError: one that it does not know and that says something else.
+    """
+    unknown = {name: value for name, value in settings.items() if name not in config.__dataclass_fields__}
+    for name, value in unknown.items():
+        if value not in UNKNOWN_TO_OLDER.get(name, ()):
+            library = config.__module__.partition(".")[0]
+            raise LookupError(f"{library} {version(library)}: {config.__name__} knows no {name}, asked for {value!r}")
+    return {name: value for name, value in settings.items() if name not in unknown}
 
 
 def chooses_order(config: Any) -> bool:
@@ -44,7 +67,8 @@ def chooses_order(config: Any) -> bool:
 
 def in_order(trainer: Any) -> None:
     """Have a trainer whose arguments cannot say so take the rows in the given order."""
-    trainer._get_train_sampler = lambda *dataset: SequentialSampler(trainer.train_dataset)
+    if not chooses_order(type(trainer.args)):
+        trainer._get_train_sampler = lambda *dataset: SequentialSampler(trainer.train_dataset)
 
 
 def of_trl(config: Any, folder: str, **given: Any) -> Any:

@@ -2,6 +2,8 @@
 
 import tempfile
 from collections.abc import Sequence
+from enum import Enum
+from importlib.metadata import version
 from typing import Any
 
 from datasets import Dataset
@@ -9,8 +11,9 @@ from trl import DPOConfig, DPOTrainer
 
 from ..objective_record import Driven
 from ..probe import EOS
+from .arguments import in_order
 from .scored import CHANGES as COMMON
-from .scored import OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
+from .scored import OldNames, Snapshots, as_reference, drive, keep_as_reference, settings, tokenizer_of_words, words
 
 CHANGES = {**COMMON, "reference": "loaded by TRL from the path in the model's config, as given"}
 Pair = tuple[Sequence[int], Sequence[int], Sequence[int]]
@@ -47,11 +50,30 @@ def run_dpo(
         keep_as_reference(model, reference, folder)
         trainer = DPOTrainer(
             model=model,
-            args=settings(DPOConfig, folder, per_device_train_batch_size=micro_batch, **arguments),
+            **as_reference(DPOTrainer, reference, peft),
+            args=settings(DPOConfig, folder, per_device_train_batch_size=micro_batch, **as_one(DPOConfig, arguments)),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
             peft_config=peft,
         )
+        in_order(trainer)
         driven = drive(trainer, script, Snapshots(), reference)
     driven.record.changes.update(CHANGES)
     return driven
+
+
+def as_one(config: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as a release of TRL takes them: those before 0.21 know one loss, by its name, and no list.
+
+    Raises:
+        LookupError: a list of losses, or a divergence, that the release does not know.
+    """
+    divergence, kind = arguments.get("f_divergence_type"), type(config.f_divergence_type)
+    if divergence is not None and issubclass(kind, Enum) and divergence not in [member.value for member in kind]:
+        raise LookupError(f"trl {version('trl')}: DPOConfig knows no f_divergence_type={divergence!r}")
+    losses = arguments.get("loss_type")
+    if losses is None or not isinstance(getattr(config, "loss_type", None), str):
+        return arguments
+    if len(losses) > 1:
+        raise LookupError(f"trl {version('trl')}: DPOConfig takes one loss_type, asked for {losses!r}")
+    return {**arguments, "loss_type": losses[0]}

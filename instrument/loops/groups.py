@@ -3,12 +3,14 @@
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from datasets import Dataset
 
 from ..objective_record import Driven
 from ..probe import EOS
+from .generation import SEAM, generating
 from .scored import CHANGES as COMMON
 from .scored import Ids, OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
 
@@ -93,7 +95,28 @@ class Answers:
             self.first[words(group.prompt)] = len(self.rows)
             marks = group.written or [[True] * len(ids) for ids in group.completions]
             self.rows += [(group.prompt, *row) for row in zip(group.completions, group.rewards, marks)]
-        self.numbers = {(words(p), tuple(c)): i for i, (p, c, _, _) in enumerate(self.rows)}
+        self.numbers: dict[tuple[str, Any], int] = {}
+        for number, (prompt, ids, _, _) in enumerate(self.rows):
+            said = words([i for i in ids if i != EOS])
+            self.numbers |= {(words(prompt), tuple(ids)): number, (words(prompt), said): number}
+
+    def generate_by(self, trainer: Any, snapshots: Snapshots) -> None:
+        """Have the trainer's model hand over the given completions where it would generate its own.
+
+        Raises:
+            LookupError: tools wrote some of the tokens, of which such a trainer is told nothing.
+        """
+        if not all(all(marks) for _, _, _, marks in self.rows):
+            raise LookupError(f"trl {version('trl')}: {type(trainer).__name__} is not told which tokens a tool wrote")
+        given: dict[Ids, list[Sequence[int]]] = {}
+        for prompt, ids, _, _ in self.rows:
+            given.setdefault(tuple(prompt), []).append(ids)
+        number_of = {(*prompt, *ids): number for number, (prompt, ids, _, _) in enumerate(self.rows)}
+
+        def note(rows: list[Ids]) -> None:
+            snapshots.generated(trainer.model, [number_of[row] for row in rows])
+
+        setattr(trainer.model, SEAM, generating(given, note))
 
     def next(self, prompts: list[str]) -> list[int]:
         """Numbers of the completions of these prompts, each of which comes once per completion."""
@@ -108,9 +131,12 @@ class Answers:
         """The reward functions."""
 
         def function(k: int) -> Callable[..., list[float | None]]:
-            def reward(prompts: list[str], completion_ids: list[list[int]], **_: Any) -> list[float | None]:
-                found = [self.numbers[prompt, tuple(ids)] for prompt, ids in zip(prompts, completion_ids)]
-                return [self.rows[number][2][k] for number in found]
+            def reward(
+                prompts: list[str], completions: list[str], completion_ids: Any = None, **_: Any
+            ) -> list[float | None]:
+                # Releases before 0.17 hand over the text alone, of which the end of sequence is no part.
+                said = completions if completion_ids is None else [tuple(ids) for ids in completion_ids]
+                return [self.rows[self.numbers[pair]][2][k] for pair in zip(prompts, said)]
 
             reward.__name__ = f"given_{k}"
             return reward

@@ -9,6 +9,7 @@ from typing import Any
 from trl import GRPOConfig, GRPOTrainer
 
 from ..objective_record import Driven
+from .generation import CHANGE as GENERATED
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, run_on
 from .scored import Snapshots
@@ -34,7 +35,7 @@ def run_grpo(
 
     Raises:
         ValueError: groups or rewards that do not fit, no reference though beta is not 0, or what GRPOConfig refuses.
-        LookupError: the installed trainer has no such seam.
+        LookupError: the installed release does not know one of the arguments, or no tools.
     """
     return run_like_grpo(
         GRPOTrainer, GRPOConfig, model, groups, reference=reference, peft=peft, micro_batch=micro_batch, **arguments
@@ -65,13 +66,12 @@ def run_like_grpo(
     **arguments: Any,
 ) -> Driven:
     """As ``run_grpo``, with a trainer that inherits from GRPOTrainer, and the class of its arguments."""
-    if "rollout_func" not in inspect.signature(GRPOTrainer.__init__).parameters:
-        raise LookupError(
-            f"trl {version('trl')}: GRPOTrainer takes no rollout_func, through which completions are handed over"
-        )
+    rolls = "rollout_func" in inspect.signature(GRPOTrainer.__init__).parameters
     # TRL says that its rollout_func is experimental.
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
     masked = any(group.written is not None for group in groups)
+    if masked and rolls and "env_mask" not in inspect.getsource(GRPOTrainer):
+        raise LookupError(f"trl {version('trl')}: GRPOTrainer is not told which tokens a tool wrote")
 
     def make(answers: Answers, snapshots: Snapshots, **given: Any) -> Any:
         def rollout(prompts: list[str], trainer: Any) -> dict[str, Any]:
@@ -82,7 +82,11 @@ def run_like_grpo(
             tools = {"env_mask": [[int(mark) for mark in row[3]] for row in rows]} if masked else {}
             return {**ids, "logprobs": None, **tools}
 
-        return kind(rollout_func=rollout, **given)
+        if rolls:
+            return kind(rollout_func=rollout, **given)
+        trainer = kind(**given)
+        answers.generate_by(trainer, snapshots)
+        return trainer
 
     driven = run_on(
         make,
@@ -93,7 +97,26 @@ def run_like_grpo(
         beta=arguments.get("beta", 0.0),
         peft=peft,
         micro_batch=micro_batch,
-        arguments=arguments,
+        arguments=as_older(config, arguments),
     )
-    driven.record.changes.update(CHANGES)
+    driven.record.changes.update(CHANGES if rolls else {**COMMON, **GENERATED})
     return driven
+
+
+def as_older(config: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as a release of TRL takes them.
+
+    Those before 0.22 scale rewards or do not; those before 0.18 generate anew for each optimizer step.
+
+    Raises:
+        LookupError: the release does not do what they ask for.
+    """
+    given, steps = dict(arguments), arguments.get("steps_per_generation")
+    if isinstance(getattr(config, "scale_rewards", None), bool) and "scale_rewards" in given:
+        scaled = {"group": True, "none": False}
+        if given["scale_rewards"] not in scaled:
+            raise LookupError(f"trl {version('trl')} cannot scale rewards by {given['scale_rewards']!r}")
+        given["scale_rewards"] = scaled[given["scale_rewards"]]
+    if "steps_per_generation" not in config.__dataclass_fields__ and steps == given.get("gradient_accumulation_steps"):
+        given.pop("steps_per_generation", None)
+    return given

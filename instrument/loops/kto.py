@@ -10,10 +10,12 @@ from trl import KTOConfig, KTOTrainer
 
 from ..objective_record import Driven, Mismatched
 from ..probe import EOS
+from .arguments import in_order
 from .scored import CHANGES as COMMON
 from .scored import (
     OldNames,
     Snapshots,
+    as_reference,
     drive,
     keep_as_reference,
     log_probabilities,
@@ -59,11 +61,13 @@ def run_kto(
         keep_as_reference(model, reference, folder)
         trainer = KTOTrainer(
             model=model,
+            **as_reference(KTOTrainer, reference, peft),
             args=settings(KTOConfig, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
             peft_config=peft,
         )
+        in_order(trainer)
         driven = drive(trainer, script, snapshots, reference)
     mixed = [
         [cycled(trainer.model, reference, answers, batch.numbers, parameters) for batch in window]

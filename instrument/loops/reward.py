@@ -14,6 +14,7 @@ from ..capture import Capture, CapturedWindow, Replay
 from ..objective_record import Rewarded
 from ..readout import read_weights
 from ..record import Floats
+from .arguments import in_order
 from .scored import CHANGES as COMMON
 from .scored import OldNames, Parameters, Snapshots, settings, tokenizer_of_words
 
@@ -56,6 +57,7 @@ def run_reward(
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
         )
+        in_order(trainer)
         trainer.remove_callback(PrinterCallback)
         trainer.add_callback(snapshots)
 

@@ -4,6 +4,8 @@ The rows come from the live record; their log-probabilities from plain forwards 
 parameters that each window really had. Nothing here is taken from the trainer's loss.
 """
 
+import copy
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -228,6 +230,12 @@ def keep_as_reference(model: Any, reference: Any, folder: str) -> None:
         # transformers writes on the first rank alone.
         torch.distributed.broadcast_object_list(written)
     model.config._name_or_path = written[0]
+
+
+def as_reference(kind: Any, reference: Any, peft: Any) -> dict[str, Any]:
+    """The reference as an argument of a trainer of a release that would else copy the policy, and load none."""
+    copies = hasattr(sys.modules[kind.__module__], "create_reference_model")
+    return {"ref_model": copy.deepcopy(reference)} if copies and peft is None else {}
 
 
 def lora(modules: Sequence[str]) -> Any:

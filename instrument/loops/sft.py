@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 from datasets import Dataset
@@ -10,7 +11,7 @@ from trl import SFTConfig, SFTTrainer
 
 from ..objective_record import Driven
 from . import scored
-from .arguments import TRL_CHANGES, logged, of_trl
+from .arguments import TRL_CHANGES, in_order, logged, of_trl
 from .data import tokenizer_of_ids
 
 CHANGES = {**TRL_CHANGES, "shuffle_dataset": "False"}
@@ -36,6 +37,7 @@ def run_sft(model: Any, rows: Sequence[Sequence[int]], *, micro_batch: int, **ar
             train_dataset=Dataset.from_list([{"input_ids": list(row)} for row in rows]),
             processing_class=tokenizer_of_ids(model.config.vocab_size),
         )
+        in_order(trainer)
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     return logged(trainer)
@@ -63,6 +65,7 @@ def run_supervised(
 
     Raises:
         ValueError: a row twice, or a mask that does not fit the rows.
+        LookupError: the installed release does not know one of the masks or arguments.
     """
     masks = {} if masks is None else masks
     lengths = [len(row) for row in rows]
@@ -73,6 +76,8 @@ def run_supervised(
     script = {tuple(row): (b, marks[1:]) for b, (row, marks) in enumerate(zip(rows, marks_b))}
     if len(script) != len(rows):
         raise ValueError(f"{len(rows)} rows, but only {len(script)} of them differ: give no row twice")
+    if "assistant_masks" in masks and "assistant_only_loss" not in SFTConfig.__dataclass_fields__:
+        raise LookupError(f"trl {version('trl')}: SFTTrainer looks at no assistant_masks")
     table = [{"input_ids": list(row), **{k: list(m[b]) for k, m in masks.items()}} for b, row in enumerate(rows)]
     if "completion_mask" in masks:
         arguments = {"completion_only_loss": True, **arguments}
@@ -86,6 +91,7 @@ def run_supervised(
             processing_class=tokenizer_of_ids(model.config.vocab_size),
             peft_config=peft,
         )
+        in_order(trainer)
         driven = scored.drive(trainer, script, scored.Snapshots(), None)
     driven.record.changes.update(scored.CHANGES, shuffle_dataset="False")
     return driven

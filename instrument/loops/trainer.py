@@ -8,7 +8,7 @@ import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from .arguments import CHANGES as COMMON
-from .arguments import chooses_order, in_order, logged, of_trainer
+from .arguments import in_order, logged, of_trainer
 from .data import Rows, padding_collator
 
 CHANGES = {**COMMON, "data_collator": "pads the given rows and labels; left of it, a first token loses its label"}
@@ -58,7 +58,7 @@ def run_trainer(
             # Releases before 4.46 do not know it.
             **({} if compute_loss_func is None else {"compute_loss_func": compute_loss_func}),
         )
-        if not chooses_order(TrainingArguments) and arguments.get("train_sampling_strategy") != "random":
+        if arguments.get("train_sampling_strategy") != "random":
             in_order(trainer)
         trainer.remove_callback(PrinterCallback)
         trainer.train()

@@ -38,4 +38,5 @@ def test_a_column_is_dropped_where_there_is_one(columns, dropped):
 def test_the_division_is_taken_back():
     trainer = SimpleNamespace(current_gradient_accumulation_steps=4)
 
-    assert added_up(lambda self, loss: loss)(trainer, 0.5) == 2.0
+    assert added_up(lambda self, loss: loss, 1.0)(trainer, 0.5) == 2.0
+    assert added_up(lambda self, loss: loss, 0.0)(trainer, 0.5) == 0.5

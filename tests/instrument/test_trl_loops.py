@@ -1,10 +1,13 @@
 """What the loops of TRL's trainers refuse, in one clear error each, and what they read."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from transformers import LlamaForSequenceClassification
 from trl import DPOTrainer, GRPOTrainer
 
+from instrument.loops import arguments
 from instrument.loops.dpo import run_dpo
 from instrument.loops.groups import Group
 from instrument.loops.grpo import run_grpo
@@ -91,10 +94,34 @@ def test_pairs_that_cannot_be_told_apart_are_refused(pairs):
         dpo(pairs)
 
 
-def test_a_trainer_without_rollouts_is_named_with_its_version(monkeypatch):
-    monkeypatch.setattr(GRPOTrainer, "__init__", lambda self, model: None)
-    with pytest.raises(LookupError, match=r"^trl \d+\.\d+.*GRPOTrainer takes no rollout_func"):
-        policy_gradient()
+def test_a_trainer_that_takes_no_rollouts_is_handed_the_same_completions_by_its_model(monkeypatch):
+    rolled = policy_gradient()
+    make = GRPOTrainer.__init__
+
+    def without(self, model, reward_funcs, args, train_dataset, processing_class, peft_config):
+        make(self, model, reward_funcs, args, train_dataset, None, processing_class, peft_config=peft_config)
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", without)
+    generated = policy_gradient()
+
+    assert "rollout_func" in rolled.record.changes
+    assert "model.generate" in generated.record.changes
+    for window, same in zip(rolled.windows, generated.windows, strict=True):
+        for batch, alike in zip(window, same, strict=True):
+            np.testing.assert_array_equal(batch.weight, alike.weight)
+    with pytest.raises(LookupError, match=r"^trl \d+\.\d+.*is not told which tokens a tool wrote"):
+        policy_gradient(groups=[(*GROUPS[0], ((True, False), (True, True)))])
+
+
+def test_an_argument_that_a_release_does_not_know_is_named_unless_it_could_do_no_other():
+    @dataclasses.dataclass
+    class Config:
+        beta: float = 0.0
+
+    assert arguments.known(Config, {"beta": 1.0, "shuffle_dataset": False}) == {"beta": 1.0}
+    with pytest.raises(LookupError, match="Config knows no shuffle_dataset, asked for True"):
+        Config.__module__ = "trl.trainer"
+        arguments.known(Config, {"shuffle_dataset": True})
 
 
 def test_a_row_from_elsewhere_is_named(monkeypatch):
