@@ -55,7 +55,9 @@ def answer(pipe: Connection, order: bytes) -> None:
     import pickle
 
     try:
-        job, args = pickle.loads(order)
+        folder, work = pickle.loads(order)
+        os.chdir(folder)
+        job, args = pickle.loads(work)
         told: tuple[bool, Any] = (True, job(*args))
         pipe.send(told)
     except BaseException:

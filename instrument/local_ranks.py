@@ -65,7 +65,8 @@ class LocalRanks:
         Raises:
             RuntimeError: a rank raised, died, or was not through in time; all of them are gone then.
         """
-        order = pickle.dumps((job, args))
+        # Each job runs in the folder of the process that asks, as it would under a launcher.
+        order = pickle.dumps((os.getcwd(), pickle.dumps((job, args))))
         if not self._alive:
             self._start()
         try:

@@ -146,12 +146,17 @@ def relative(form: dict[str, Any], peft: bool = False, tools: bool = False, **op
             "steps_per_generation": 2,
             "num_iterations": 2,
             "learning_rate": 0.03,
+            # Releases before 0.19 have a beta of 0.04 by default.
+            "beta": 0.0,
             **{name: value for name, value in form.items() if name != "delta" or np.isfinite(value)},
             **options,
         }
         driven = run_grpo(model, groups(tools), reference=reference, peft=adapter() if peft else None, **settings)
-        # False by default up to 1.8, and unknown before that.
-        own = {"use_bias_correction_kl": getattr(GRPOConfig, "use_bias_correction_kl", False)}
+        # What the installed release does when it is not asked: no correction up to 1.8, bnpo up to 0.21.
+        own = {
+            "use_bias_correction_kl": getattr(GRPOConfig, "use_bias_correction_kl", False),
+            "loss_type": getattr(GRPOConfig, "loss_type", "bnpo"),
+        }
         closed = Options(**{"steps_per_generation": settings["steps_per_generation"], **own, **form})
         return beside(driven, of_grpo(driven, rewards(), 2, closed))
 

@@ -85,6 +85,9 @@ def run_like_grpo(
         if rolls:
             return kind(rollout_func=rollout, **given)
         trainer = kind(**given)
+        if reference is not None and getattr(trainer, "ref_model", None) is not None:
+            # These releases may have copied the policy, and loaded none.
+            trainer.accelerator.unwrap_model(trainer.ref_model).load_state_dict(reference.state_dict())
         answers.generate_by(trainer, snapshots)
         return trainer
 

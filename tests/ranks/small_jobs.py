@@ -24,6 +24,10 @@ def process():
     return os.getpid()
 
 
+def where():
+    return os.getcwd()
+
+
 def threads():
     return torch.get_num_threads()
 

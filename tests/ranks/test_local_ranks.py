@@ -45,6 +45,18 @@ def test_each_rank_answers_in_its_place(ranks):
     assert ranks.run(small_jobs.summed, 2) == [6, 6]
 
 
+def test_a_job_runs_in_the_folder_of_the_process_that_asks(ranks, tmp_path, monkeypatch):
+    first = tmp_path / "first"
+    first.mkdir()
+    monkeypatch.chdir(first)
+    assert ranks.run(small_jobs.where) == [str(first)] * 2
+
+    # The folder in which the ranks were started may be gone.
+    monkeypatch.chdir(tmp_path)
+    first.rmdir()
+    assert ranks.run(small_jobs.where) == [str(tmp_path)] * 2
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_any_number_of_ranks_is_started(count, folder):
     with LocalRanks(count, seconds=20) as ranks:
