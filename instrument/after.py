@@ -77,12 +77,13 @@ class AfterBackward:
                 self._closure.head, self._closure.largest = matrix, head.largest
             self._closure.arrived(hidden_states(output), gradient, reading["weight"])
 
-    def ended(self) -> None:
-        """A backward is over."""
+    def ended(self) -> Any:
+        """A backward is over; the norms of the gradients that it left, as `norms` gives them."""
         self._reach.backward += 1
         self._before = norms(list(self._reach.parameters.values()))
         if self._closure is not None:
             self._closure.ended()
+        return self._before
 
     def stepping(self, optimizer: Any) -> None:
         """An optimizer of the model is about to step; a step inside another one, as of a subclass, is part of it."""

@@ -17,7 +17,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from . import refusals
 from .forward import Forward, describe, hidden_states, named_arguments, token_ids, without_graph
-from .norms import own_part
+from .norms import norms, own_part
 from .skipped import Unfinished, leaves_out
 from .step_closure import StepClosure, in_its_place, own_closure
 
@@ -219,9 +219,7 @@ class Capture:
         self._called(self._note_backward)
 
     def _note_backward(self) -> None:
-        self._unfinished.note(self._held())
-        if self.after is not None:
-            self.after.ended()
+        self._unfinished.note(norms(self._held()) if self.after is None else self.after.ended())
 
     def _held(self) -> list[nn.Parameter]:
         return [p for p in self._parameters if p.requires_grad]

@@ -25,9 +25,9 @@ class Unfinished:
         self.told: list[str] = []
         self._noted: Any = None
 
-    def note(self, parameters: Sequence[Tensor]) -> None:
-        """A backward is over."""
-        self._noted = norms(list(parameters))
+    def note(self, found: Any) -> None:
+        """A backward is over, and left gradients of these norms."""
+        self._noted = found
 
     def spoilt(self) -> bool:
         """Whether a gradient was not finite when the last backward ended."""
