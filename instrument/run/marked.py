@@ -35,13 +35,13 @@ def sentences(windows: list[Window], trainer: Any, dataset: Any, seconds: float 
     """
     if not comparable(trainer, dataset):
         return []
-    why, found, said = "no recorded row was found in the dataset that the script gave", [], []
+    why, found, said, failed = "no recorded row was found in the dataset that the script gave", [], [], False
     try:
         found = looked_up(windows, trainer, dataset, seconds)
     # Rows may be of whatever kind, and the rest of the verdict holds without this.
     except Exception as problem:
-        why = f"{type(problem).__name__}: {problem}"
-    if not found and (trainer.args.assistant_only_loss or trainer.completion_only_loss):
+        why, failed = f"{type(problem).__name__}: {problem}", True
+    if failed or (not found and (trainer.args.assistant_only_loss or trainer.completion_only_loss)):
         text = f"which tokens are answers is not compared: {why}"
         said = [Said("not-judged", "note", text, number) for number in range(len(windows))]
     for number in range(len(windows)):

@@ -1,10 +1,15 @@
 """Which tokens are trained is held against what the script's own dataset marks as answers, row by row."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from transformers import DataCollatorWithFlattening
 
 from faults import CATALOGUE, planted
+from instrument.run.marked import sentences
+from tests.instrument.records import a_row, a_window
 from tests.instrument.scripts import EXAMPLES, run, script
 
 # What these scripts do is theirs, as in a process of their own: libraries warn of their own names.
@@ -84,6 +89,27 @@ def test_rows_that_are_not_found_are_not_compared_and_it_is_said(tmp_path):
     _, found = findings(tmp_path, moved)
 
     assert "no recorded row was found in the dataset that the script gave" in found["not-judged"]
+
+
+def test_a_dataset_that_cannot_be_read_is_said_whatever_was_asked_for():
+    class Broken:
+        column_names = ("text",)
+
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, number):
+            raise OSError("gone")
+
+    args = SimpleNamespace(max_length=None, assistant_only_loss=False)
+    trainer = SimpleNamespace(
+        args=args, completion_only_loss=None, data_collator=DataCollatorWithFlattening(), processing_class=None
+    )
+    window = a_window(a_row([0.5, 0.5], starts=np.zeros(1, int)))
+
+    (said,) = sentences([window], trainer, Broken())
+
+    assert "which tokens are answers is not compared: OSError: gone" == said.text
 
 
 def test_a_collator_of_the_scripts_own_decides_itself(tmp_path):
