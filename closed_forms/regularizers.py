@@ -88,6 +88,36 @@ def entropy_bonus(logits: ArrayLike, coefficient: float) -> Float:
     return np.asarray(-positive(coefficient, "coefficient") * p_nv * (log_p + entropy_n))
 
 
+def adaptive_coefficients(
+    entropy: ArrayLike, start: float, target: float, delta: float, low: float = 0.0, high: float = 1.0
+) -> Float:
+    """Coefficient of the entropy bonus that TRL's controller applies in each optimizer step.
+
+        c_0 = start,   c_(i+1) = min(c_i + delta, high) if H_i <= target, else max(c_i - delta, low)
+        applied_i = c_i if i > 0 and H_(i-1) <= target, else 0
+
+    H_i is the mean over all scored tokens of step i. Source: https://arxiv.org/abs/2505.22312 (Skywork-OR1);
+    ``GRPOTrainer._compute_loss``, use_adaptive_entropy.
+
+    Args:
+        entropy: [i] H of each step, nats.
+        start, target, delta: entropy_coef, entropy_target and entropy_coef_delta.
+        low, high: entropy_coef_min and entropy_coef_max.
+
+    Returns:
+        [i] applied coefficients; 0 in the first step, of which no entropy is known before.
+
+    Raises:
+        ValueError: an entropy that is no finite number.
+    """
+    applied, c, before = [], start, np.inf
+    for now in read_numbers(entropy, (len(np.atleast_1d(entropy)),), "entropy"):
+        applied.append(c if before <= target else 0.0)
+        c = min(c + delta, high) if now <= target else max(c - delta, low)
+        before = now
+    return np.array(applied)
+
+
 def expert_balance(logits: ArrayLike, chosen: int, coefficient: float) -> Float:
     """Push of the load-balancing term of a mixture of experts on the router's logits.
 

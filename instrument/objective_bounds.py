@@ -53,6 +53,19 @@ def log_p_error(largest: Floats, log_p: Floats, mask: Bools, vocabulary: int) ->
     return np.where(mask, rounding.unit_roundoff("float32") * size, 0.0)
 
 
+def concentration_error(largest: Floats, mask: Bools, vocabulary: int) -> Floats:
+    """How far log sum_v pi(v)^2 of the scored tokens may be off, 0 elsewhere.
+
+        u (16 M + 3 V/4 + 6 log V + 20)
+
+    A kernel takes log sum_v e^(2 s_v) - 2 log S of the shifted logits s: each 2 s_v errs by 8 u M with the logits it
+    comes from, the exponentials by 2 u, either sum by (V/4 + 3) u, of which the second counts twice, and the logarithms
+    and the difference by u (3 log V + M) each.
+    """
+    size = 16 * largest + 3 * vocabulary / 4 + 6 * np.log(vocabulary) + 20
+    return np.where(mask, rounding.unit_roundoff("float32") * size, 0.0)
+
+
 def sensitivity(form: Form, values: dict[str, Floats], errors: dict[str, Floats]) -> Floats:
     """sum_j max |F(x +- e_j) - F(x)| over all arguments that err."""
     centre, _ = form(values)

@@ -7,14 +7,17 @@ import numpy as np
 
 from closed_forms import dpo, preference, supervised, unpaired
 
-from .objective_bounds import Expected, Form, expected, log_p_error
+from .objective_bounds import Expected, Form, concentration_error, expected, log_p_error
 from .objective_record import Driven, Mismatched, Scored
 from .record import Bools, Floats
 
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Of DPO's loss; the defaults are TRL's. Names as in ``closed_forms.dpo``; alpha is the divergence's."""
+    """Of DPO's loss; the defaults are TRL's. Names as in ``closed_forms.dpo``; alpha is the divergence's.
+
+    weighted: as WPO has it, TRL's use_weighting.
+    """
 
     beta: float = 0.1
     epsilon: float = 0.0
@@ -22,6 +25,7 @@ class PairOptions:
     ld_alpha: float = 1.0
     divergence: str = "reverse_kl"
     alpha: float = 0.5
+    weighted: bool = False
 
 
 def of_dpo(driven: Driven, losses: dict[str, float], options: PairOptions) -> list[list[Expected]]:
@@ -34,7 +38,13 @@ def of_dpo(driven: Driven, losses: dict[str, float], options: PairOptions) -> li
 
 def of_pairs(batch: Scored, losses: dict[str, float], options: PairOptions, k: int, vocabulary: int) -> Expected:
     """One micro-batch of 2 P rows, the chosen above the rejected, of K."""
-    return of_models(form_of_pairs(batch, losses, options, k), batch, vocabulary)
+    form = form_of_pairs(batch, losses, options, k)
+    if not options.weighted:
+        return of_models(form, batch, vocabulary)
+    values, errors = models_of(batch, vocabulary)
+    values["concentration"] = batch.concentration
+    errors["concentration"] = concentration_error(batch.largest, batch.mask, vocabulary)
+    return expected(form, values, errors, vocabulary, batch.amplification, batch.largest)
 
 
 def form_of_pairs(batch: Scored, losses: dict[str, float], options: PairOptions, k: int) -> Form:
@@ -47,6 +57,10 @@ def form_of_pairs(batch: Scored, losses: dict[str, float], options: PairOptions,
         models = [(values[name][:pairs], values[name][pairs:]) for name in ("policy", "reference")]
         for name, share in losses.items():
             sides, sizes = of_one_loss(name, masks, models, options)
+            if options.weighted:
+                certain = values["concentration"][:pairs], values["concentration"][pairs:]
+                q = np.prod([dpo.wpo_factor(*side) for side in zip(models[0], certain, masks)], axis=0)[:, None]
+                sides, sizes = [q * side for side in sides], [q * size for size in sizes]
             weights += share / k * np.concatenate(sides)
             addends += abs(share) / k * np.concatenate(sizes)
         return weights, addends
@@ -194,6 +208,10 @@ def form_of_targets(batch: Scored, loss_type: str, denominator: float) -> Form:
 
 def of_models(form: Form, batch: Scored, vocabulary: int) -> Expected:
     """A form of the policy's and the reference's log-probabilities."""
+    return expected(form, *models_of(batch, vocabulary), vocabulary, batch.amplification, batch.largest)
+
+
+def models_of(batch: Scored, vocabulary: int) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The log-probabilities of policy and reference, and how far each may be off."""
     values = {"policy": batch.policy, "reference": batch.reference}
-    errors = {name: log_p_error(batch.largest, table, batch.mask, vocabulary) for name, table in values.items()}
-    return expected(form, values, errors, vocabulary, batch.amplification, batch.largest)
+    return values, {name: log_p_error(batch.largest, table, batch.mask, vocabulary) for name, table in values.items()}

@@ -21,7 +21,7 @@ class Scored:
         weight, uniform, amplification: [b, t] as in record.Row; 0 in the padding.
         policy, old, reference: [b, t] log p of the token under the policy of the window, the policy that generated it,
             and the reference; 0 where there is none.
-        entropy: [b, t] of the policy of the window, nats.
+        entropy: [b, t] of the policy of the window, nats; concentration: [b, t] log sum_v pi(v)^2 of the same.
         largest: [b, t] largest |logit| of these models there.
         generation: which generation its completions come from; -1 where none were generated.
     """
@@ -35,6 +35,7 @@ class Scored:
     old: Floats
     reference: Floats
     entropy: Floats
+    concentration: Floats
     largest: Floats
     generation: int
 
@@ -102,6 +103,21 @@ class Taught:
     student: list[Floats]
     teacher: list[Floats]
     head: Floats
+
+
+@dataclass(frozen=True)
+class Bonus:
+    """One micro-batch of a policy with an entropy bonus, [b, t] as in Scored.
+
+    Attributes:
+        share: c in g = w r + c e, where r is the gradient of log p and e that of the entropy at the hidden state.
+        remainder: |g - w r - c e| over |e|.
+        amplification: largest column of d hidden / d logits over |e| sin(r, e).
+    """
+
+    share: Floats
+    remainder: Floats
+    amplification: Floats
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .objective_record import NotRun, ObjectiveRun
+from .trl_bonus import CONTROL, encouraged
 from .trl_deviations import (
     entropy_by_sequence,
     grpo_as_it_comes,
@@ -78,6 +79,8 @@ def pair_checks() -> list[Check]:
         ("DPO forward_kl", CLOSED, sigmoid(divergence="forward_kl")),
         ("DPO js_divergence", CLOSED, sigmoid(divergence="js_divergence")),
         ("DPO alpha_divergence", CLOSED, sigmoid(divergence="alpha_divergence", alpha=0.5)),
+        ("DPO weighted (WPO)", CLOSED, sigmoid(weighted=True)),
+        ("DPO ipo, weighted (WPO)", CLOSED, preferred({"ipo": 1.0}, {**half, "weighted": True})),
         ("DPO with LoRA", CLOSED, preferred({"sigmoid": 1.0}, half, peft=True)),
         ("DPO sigmoid, short micro-batch", "the mean over the window's pairs", short_micro_batch("sigmoid")),
         ("DPO sft, uneven micro-batches", "the mean over the window's tokens", short_micro_batch("sft")),
@@ -124,6 +127,10 @@ def policy_checks() -> list[Check]:
         ("GRPO truncated, not counted", CLOSED, relative({}, mask_truncated_completions=True)),
         ("GRPO tool mask", CLOSED, relative({}, tools=True)),
         ("GRPO top_entropy_quantile", CLOSED, relative({"top_entropy_quantile": 0.4}, num_iterations=1)),
+        ("GRPO entropy bonus", CLOSED, encouraged()),
+        ("GRPO entropy bonus, top_entropy_quantile", CLOSED, encouraged(top_entropy_quantile=0.4)),
+        ("GRPO adaptive entropy bonus", CLOSED, encouraged(use_adaptive_entropy=True, **CONTROL)),
+        ("GRPO entropy bonus, its mean", DOCUMENTED, encouraged(share=True)),
         ("GRPO with LoRA", CLOSED, relative({"beta": 0.1}, peft=True)),
         ("GRPO top_entropy_quantile, sequence", DOCUMENTED, entropy_by_sequence),
         ("GRPO truncated, in the mean", DOCUMENTED, truncated_in_the_mean),

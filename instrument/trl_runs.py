@@ -69,6 +69,7 @@ def preferred(losses: dict[str, float], form: dict[str, Any], peft: bool = False
             "tau": "discopop_tau",
             "divergence": "f_divergence_type",
             "alpha": "f_alpha_divergence_coef",
+            "weighted": "use_weighting",
         }
         given = {names.get(name, name): value for name, value in form.items()}
         driven = run_dpo(

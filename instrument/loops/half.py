@@ -17,7 +17,7 @@ from ..capture import Replay
 from ..objective_record import Driven, Scored
 from ..record import Floats, Record
 from .arguments import logged
-from .scored import Asked, OldNames, Parameters, Script, Snapshots, looked_up, padded
+from .scored import Asked, OldNames, Parameters, Script, Snapshots, asked_of, looked_up, padded
 
 
 class Backward(NamedTuple):
@@ -108,6 +108,7 @@ def one_batch(trainer: Any, backward: Backward, script: Script, snapshots: Snaps
         rows(old.log_p),
         np.zeros_like(weight) if base is None else rows(base.log_p),
         rows(policy.entropy),
+        rows(policy.concentration),
         np.maximum.reduce([rows(asked.largest) for asked in (policy, old, base) if asked is not None]),
         origin,
     )
@@ -120,6 +121,4 @@ def replayed(model: Any, inputs: dict[str, Any], parameters: Parameters) -> Aske
         logits = (
             torch.func.functional_call(model, parameters, (), {**given, "use_cache": False}).logits[:, :-1].double()
         )
-    log_p = torch.log_softmax(logits, -1)
-    chosen = log_p.gather(-1, inputs["input_ids"][:, 1:, None])[..., 0]
-    return Asked(*(list(t.numpy()) for t in (chosen, -(log_p.exp() * log_p).sum(-1), logits.abs().amax(-1))))
+    return Asked(*(list(table.numpy()) for table in asked_of(logits, inputs["input_ids"])))

@@ -142,6 +142,7 @@ def scored(
         padded(old.log_p),
         padded([np.zeros_like(values) for values in policy.log_p] if base is None else base.log_p),
         padded(policy.entropy),
+        padded(policy.concentration),
         padded(largest),
         origin,
     )
@@ -171,10 +172,11 @@ def padded(values: Sequence[Any], kind: Any = np.float64) -> Any:
 
 
 class Asked(NamedTuple):
-    """[row][n] log p of each next token; entropy, and largest |logit|, of what it was drawn from."""
+    """[row][n] log p of each next token; entropy, log sum_v p(v)^2 and largest |logit| of what it was drawn from."""
 
     log_p: list[Floats]
     entropy: list[Floats]
+    concentration: list[Floats]
     largest: list[Floats]
 
 
@@ -199,9 +201,15 @@ def log_probabilities(model: Any, rows: Sequence[NDArray[np.int64]], parameters:
         arguments = {"input_ids": ids_bt, "use_cache": False}
         logits = torch.func.functional_call(model, parameters, (), arguments).logits[:, :-1].double()
     model.train(training)
-    log_p = torch.log_softmax(logits, -1)
-    tables = log_p.gather(-1, ids_bt[:, 1:, None])[..., 0], -(log_p.exp() * log_p).sum(-1), logits.abs().amax(-1)
+    tables = asked_of(logits, ids_bt)
     return Asked(*([table[b, : ids.size - 1].numpy() for b, ids in enumerate(rows)] for table in tables))
+
+
+def asked_of(logits: torch.Tensor, ids_bt: torch.Tensor) -> list[torch.Tensor]:
+    """[b, t] of each field of Asked; logits: [b, t, v] at all places but the last."""
+    log_p = torch.log_softmax(logits, -1)
+    chosen = log_p.gather(-1, ids_bt[:, 1:, None])[..., 0]
+    return [chosen, -(log_p.exp() * log_p).sum(-1), (2 * log_p).logsumexp(-1), logits.abs().amax(-1)]
 
 
 def words(ids: Sequence[int]) -> str:

@@ -137,6 +137,7 @@ def scored(rows: list[Row], heard: Heard) -> tuple[Scored, Heard]:
         told.get("old_per_token_logps", policy),
         reference_of(told, mask),
         np.zeros(mask.shape),
+        np.zeros(mask.shape),
         np.full(mask.shape, LARGEST_LOGIT),
         0,
     )

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closed_forms._logistic import log_sigma, log_softmax, sigma, softmax
-from closed_forms.regularizers import entropy_bonus, expert_balance, smoothed_cross_entropy, z_loss
+from closed_forms.regularizers import (
+    adaptive_coefficients,
+    entropy_bonus,
+    expert_balance,
+    smoothed_cross_entropy,
+    z_loss,
+)
 from tests.closed_forms.tokens import seeds
 
 HALF = [[math.log(3), 0.0]]  # probabilities 3/4 and 1/4
@@ -169,3 +175,19 @@ def test_logits_are_finite(name):
 def test_coefficients_are_positive(name):
     with pytest.raises(ValueError, match=r"^coefficient must be positive and finite, got coefficient=0$"):
         FORMS[name](HALF, 0)
+
+
+def test_the_coefficient_rises_while_the_entropy_is_low_and_is_applied_one_step_later():
+    # start 0.5, target 2: at it counts as low; a high step turns the bonus off in the next one
+    found = adaptive_coefficients([2.0, 1.0, 3.0, 1.0, 1.0], 0.5, 2.0, 0.25, high=0.9)
+    np.testing.assert_array_equal(found, [0, 0.75, 0.9, 0, 0.9])
+
+
+def test_the_coefficient_falls_to_its_lower_bound_and_waits_there():
+    found = adaptive_coefficients([9.0, 9.0, 9.0, 1.0, 1.0], 0.5, 2.0, 0.25, low=0.125)
+    np.testing.assert_array_equal(found, [0, 0, 0, 0, 0.375])
+
+
+def test_an_entropy_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="entropy"):
+        adaptive_coefficients([1.0, np.nan], 0.5, 2.0, 0.25)
