@@ -4,7 +4,8 @@ Axes: n = scored position, v = word of the vocabulary; b = completion, t = token
 step of gradient descent raises the logit; L is the sum over the scored positions. The trainers then multiply by
 
     DistillationTrainer       1 / N_gen, the tokens generated for the window     GKD, GOLD   1 / num_items
-    ServerDistillation        1 / (n_micro K)        SDPO, SDFT   ``policy_tokens.by_completion``
+    ServerDistillationTrainer, AsyncDistillationTrainer   ``policy_tokens.by_micro_batch``
+    SDPO, SDFT                ``policy_tokens.by_completion``
 
 What is learned from is a constant of the loss: the teacher carries no gradient.
 """
@@ -58,14 +59,9 @@ def jsd(student: ArrayLike, teacher: ArrayLike, beta: float, temperature: float)
 def top_k(
     student: ArrayLike, teacher: ArrayLike, beta: float, temperature: float, words: int, tail: bool = False
 ) -> Float:
-    """Push of the divergence over the words that the student finds most likely.
+    """Push of the divergence over the words that the student finds most likely: ``over_words`` of these.
 
-        z' = z_v for v of the support S, and with tail log sum_(v not in S) e^z_v behind them; the teacher's likewise
-        g = ``jsd`` of both z',   -dL/dz_v = g_v in S, else g_tail e^z_v / sum_(u not in S) e^z_u
-
-    The softmax of z' renormalizes, or leaves one bucket for the rest, which pulls at its words by their parts of it. S
-    carries no gradient. Source: ``compute_topk_self_distillation_loss`` of trl/experimental/sdpo/loss_utils.py and
-    sdft/loss_utils.py.
+    Source: ``compute_topk_self_distillation_loss`` of trl/experimental/sdpo/loss_utils.py and sdft/loss_utils.py.
 
     Student, teacher, beta, temperature, result and errors as for ``jsd``.
 
@@ -74,26 +70,50 @@ def top_k(
         tail: distillation_add_tail.
     """
     shape = shape_of(student)
-    t = positive(temperature, "temperature")
-    z_nv, q_nv = (np.asarray(values, np.float64) / t for values in (student, teacher))
     if len(shape) != 2 or not 1 <= words <= shape[1] - tail:
         raise ValueError(f"words must be 1 to {shape[-1] - tail}, got words={words}: of logits of shape {list(shape)}")
+    order = np.argsort(-np.asarray(student, np.float64), axis=1, kind="stable")
+    kept = np.zeros(shape, np.bool_)
+    np.put_along_axis(kept, order[:, :words], True, 1)
+    return over_words(student, teacher, beta, temperature, kept, tail)
+
+
+def over_words(
+    student: ArrayLike, teacher: ArrayLike, beta: float, temperature: float, kept: ArrayLike, tail: bool = False
+) -> Float:
+    """Push of the divergence over some words of each position.
+
+        z' = z_v for v of the support S, and with tail log sum_(v not in S) e^z_v behind them; the teacher's likewise
+        g = ``jsd`` of both z',   -dL/dz_v = g_v in S, else g_tail e^z_v / sum_(u not in S) e^z_u
+
+    The softmax of z' renormalizes, or leaves one bucket for the rest, which pulls at its words by their parts of it. S
+    carries no gradient. Source: ``ServerDistillationTrainer._compute_sparse_top_1_divergence_loss`` and
+    ``_compute_server_forward_kl_loss``, trl/experimental/server_distillation/server_distillation_trainer.py;
+    ``_jsd_loss_chunk``, trl/experimental/async_distillation/async_distillation_trainer.py.
+
+    Student, teacher, beta, temperature, result and errors as for ``jsd``.
+
+    Args:
+        kept: [n, v] 1 for the words of S, of which each position has one; with tail, each leaves one.
+        tail: the rest is one bucket.
+    """
+    shape, t = shape_of(student), positive(temperature, "temperature")
+    z_nv, q_nv = np.asarray(student, np.float64) / t, np.asarray(teacher, np.float64) / t
     if q_nv.shape != shape:
         raise ValueError(f"teacher must have shape {list(shape)}, got {list(q_nv.shape)}")
-    order = np.argsort(-z_nv, axis=1, kind="stable")
-    kept, rest = order[:, :words], order[:, words:]
-    sides = [np.take_along_axis(values, kept, 1) for values in (z_nv, q_nv)]
-    if tail:
-        others = [np.take_along_axis(values, rest, 1) for values in (z_nv, q_nv)]
-        sides = [
-            np.concatenate([side, np.logaddexp.reduce(other, 1, keepdims=True)], 1)
-            for side, other in zip(sides, others)
-        ]
-    g = jsd(sides[0], sides[1], beta, 1.0) / t
+    kept_nv = np.asarray(kept, np.bool_)
+    size_n = kept_nv.sum(1) if kept_nv.shape == shape else np.zeros(1)
+    if not ((size_n >= 1) & (size_n <= shape[1] - tail)).all():
+        raise ValueError(
+            f"kept must have shape {list(shape)} and 1 to {shape[1] - tail} words in each row, got {kept!r}"
+        )
     push = np.zeros(shape)
-    np.put_along_axis(push, kept, g[:, :words], 1)
-    if tail:
-        np.put_along_axis(push, rest, g[:, words:] * np.exp(log_softmax(others[0])), 1)
+    for n, (z_v, q_v, s_v) in enumerate(zip(z_nv, q_nv, kept_nv)):
+        z, q = (np.append(x[s_v], [np.logaddexp.reduce(x[~s_v])] * tail) for x in (z_v, q_v))
+        (g,) = jsd(z[None], q[None], beta, 1.0) / t
+        push[n, s_v] = g[: s_v.sum()]
+        if tail:
+            push[n, ~s_v] = g[-1] * np.exp(z_v[~s_v] - z[-1])
     return push
 
 

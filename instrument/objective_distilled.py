@@ -6,6 +6,10 @@ TRL computes the push of ``distillation.jsd`` in float32, with unit roundoff u. 
 probability and of a difference of log-probabilities of at most 2 M + log V, M the largest |logit| of either model over
 the temperature: with the errors of a log-softmax, u (6 M + V/4 + 3 log V + 6), on both, the entries err by that times
 (2 + 2 M + log V) in sum, and the weight by a times the sum, a the amplification; 240 u more for the arithmetic.
+
+Where the words of a support have a probability of at most rho under both models, and the rest is one bucket, only what
+is of the words errs so, and the bucket as much in absolute terms: 1 - sum p errs by what the sum does. That is 2 rho of
+the above, and 24 u more for a bucket near 1, whose sums and logarithms round to u each.
 """
 
 from collections.abc import Sequence
@@ -34,6 +38,7 @@ class Share:
         amplification: [b, t] largest column of d hidden / d logits over the gradient of the divergence; infinite where
             the models agree.
         largest: [b, t] largest |logit| of student and teacher, over the temperature.
+        held: [b, t] largest probability of the support under student and teacher; 1 without a bucket for the rest.
     """
 
     numbers: NDArray[np.int64]
@@ -42,6 +47,7 @@ class Share:
     remainder: Floats
     amplification: Floats
     largest: Floats
+    held: Floats
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,19 @@ class Support:
     words: int | None = None
     tail: bool = False
 
-    def push(self, student: Floats, teacher: Floats, beta: float, temperature: float) -> Floats:
-        """[n, v] -dL/dz of the student's logits."""
+    def push(
+        self, student: Floats, teacher: Floats, said: NDArray[np.int64], beta: float, temperature: float
+    ) -> Floats:
+        """[n, v] -dL/dz of the student's logits; said: [n] id of each token."""
         if self.words is None:
             return distillation.jsd(student, teacher, beta, temperature)
         return distillation.top_k(student, teacher, beta, temperature, self.words, self.tail)
+
+    def held(
+        self, student: Floats, teacher: Floats, said: NDArray[np.int64], beta: float, temperature: float
+    ) -> Floats:
+        """[n] as in Share; 1, which is no less than it is."""
+        return np.ones(len(student))
 
     def asked(self) -> dict[str, Any]:
         """By the names of SDFTConfig and SDPOConfig."""
@@ -73,19 +87,58 @@ class Support:
         }
 
 
+@dataclass(frozen=True)
+class Served:
+    """The words of which a server tells; as in ``distillation.over_words``.
+
+    With beta = 0 the ``words`` that the teacher finds most likely, and the token itself where it is told of too; else
+    the first of them and the token, and the token alone with beta = 1.
+    """
+
+    words: int = 1
+    tail: bool = True
+    itself: bool = False
+
+    def push(
+        self, student: Floats, teacher: Floats, said: NDArray[np.int64], beta: float, temperature: float
+    ) -> Floats:
+        """[n, v] -dL/dz of the student's logits; said: [n] id of each token."""
+        return distillation.over_words(student, teacher, beta, temperature, self.kept(teacher, said, beta), self.tail)
+
+    def kept(self, teacher: Floats, said: NDArray[np.int64], beta: float) -> Bools:
+        """[n, v] the words."""
+        first = np.argsort(-teacher, axis=1, kind="stable")[:, : self.words if beta == 0 else 1]
+        if beta == 1:
+            first = said[:, None]
+        elif beta > 0 or self.itself:
+            first = np.append(first, said[:, None], axis=1)
+        kept = np.zeros(teacher.shape, np.bool_)
+        np.put_along_axis(kept, first, True, 1)
+        return kept
+
+    def held(
+        self, student: Floats, teacher: Floats, said: NDArray[np.int64], beta: float, temperature: float
+    ) -> Floats:
+        """[n] as in Share."""
+        kept = self.kept(teacher, said, beta)
+        each = [np.exp(z / temperature) / np.exp(z / temperature).sum(1, keepdims=True) for z in (student, teacher)]
+        return np.max([(p * kept).sum(1) for p in each], axis=0) if self.tail else np.ones(len(student))
+
+
 def shares(
-    windows: list[list[Taught]], beta: float, temperature: float, support: Support = Support()
+    windows: list[list[Taught]], beta: float, temperature: float, support: Support | Served = Support()
 ) -> list[list[Share]]:
     """[window][micro-batch] what is measured; beta and temperature as in ``distillation.jsd``."""
     return [[share_of(batch, beta, temperature, support) for batch in window] for window in windows]
 
 
-def share_of(batch: Taught, beta: float, temperature: float, support: Support) -> Share:
+def share_of(batch: Taught, beta: float, temperature: float, support: Support | Served) -> Share:
     """One micro-batch."""
     shape = len(batch.marks), max(marks.size for marks in batch.marks)
-    tables = [np.zeros(shape) for _ in range(5)]
-    for b, (marks, pull, p, q) in enumerate(zip(batch.marks, batch.pull, batch.student, batch.teacher)):
-        unit_nh = support.push(p, q, beta, temperature) @ batch.head
+    tables = [np.zeros(shape) for _ in range(6)]
+    rows = zip(batch.marks, batch.said, batch.pull, batch.student, batch.teacher)
+    for b, (marks, said, pull, p, q) in enumerate(rows):
+        unit_nh = support.push(p, q, said, beta, temperature) @ batch.head
         longest = np.linalg.norm(batch.head, axis=1).max() / temperature
         size_n = np.linalg.norm(unit_nh, axis=1)
         # Where both models agree nothing has a unit, and what is pulled all the same is counted in that of a word.
@@ -95,7 +148,8 @@ def share_of(batch: Taught, beta: float, temperature: float, support: Support) -
         rest = np.linalg.norm(pull - weight[:, None] * unit_nh, axis=1) / size_n
         column = np.where(agree_n, np.inf, longest / size_n)
         largest = np.maximum(np.abs(p).max(1), np.abs(q).max(1)) / temperature
-        for table, values in zip(tables, (marks, weight, rest, column, largest)):
+        held = support.held(p, q, said, beta, temperature)
+        for table, values in zip(tables, (marks, weight, rest, column, largest, held)):
             table[b, : marks.size] = values
     mask, *others = tables
     return Share(batch.numbers, mask > 0, *others)
@@ -109,6 +163,14 @@ def of_distilled(windows: list[list[Share]], vocabulary: int) -> list[list[Expec
 def of_counted(windows: list[list[Share]], counts: Sequence[float], vocabulary: int) -> list[list[Expected]]:
     """As ``of_distilled``, with a count of tokens for each window in the place of N."""
     return [[of_batch(batch, 1 / n, vocabulary) for batch in window] for window, n in zip(windows, counts)]
+
+
+def of_micro_batches(windows: list[list[Share]], vocabulary: int) -> list[list[Expected]]:
+    """[window][micro-batch] as ``policy_tokens.by_micro_batch`` has it: ServerDistillation and AsyncDistillation."""
+    return [
+        [of_batch(batch, policy_tokens.by_micro_batch(batch.mask, len(window)), vocabulary) for batch in window]
+        for window in windows
+    ]
 
 
 def of_completions(windows: list[list[Share]], vocabulary: int, skipped: int = 0) -> list[list[Expected]]:
@@ -139,12 +201,14 @@ def relative_error(batch: Share, vocabulary: int) -> Floats:
     """[b, t] how far a weight may be off, as a part of it; nan where that is a tenth or more."""
     u, spread = rounding.unit_roundoff("float32"), np.log(vocabulary)
     one = 6 * batch.largest + vocabulary / 4 + 3 * spread + 6
-    error = u * (2 * batch.amplification * one * (2 + 2 * batch.largest + spread) + 240)
+    part = np.minimum(1, 2 * batch.held)
+    whole = 2 * part * one * (2 + 2 * batch.largest + spread) + 24 * (part < 1)
+    error = u * (batch.amplification * whole + 240)
     return np.where(error > 0.1, np.nan, error)
 
 
 def other_divergence(
-    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support = Support()
+    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support | Served = Support()
 ) -> str:
     """Empty where the gradients are those of the divergence; else the first that is not, and which one fits them all.
 
@@ -163,7 +227,7 @@ def other_divergence(
 
 
 def apart(
-    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support = Support()
+    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support | Served = Support()
 ) -> str:
     """The first token whose gradient is not that of the divergence."""
     for number, window in enumerate(shares(taught, beta, temperature, support)):

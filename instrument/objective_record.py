@@ -92,6 +92,7 @@ class Taught:
     Attributes:
         numbers: [b] which answer it is.
         marks: [b][n] the token is of the completion.
+        said: [b][n] id of the token.
         pull: [b][n, h] the negative gradient at the final hidden state.
         student, teacher: [b][n, v] logits at the parameters of the window.
         head: [v, h] of the student, at the parameters of the window.
@@ -99,6 +100,7 @@ class Taught:
 
     numbers: NDArray[np.int64]
     marks: list[Bools]
+    said: list[NDArray[np.int64]]
     pull: list[Floats]
     student: list[Floats]
     teacher: list[Floats]

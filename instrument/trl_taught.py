@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .objective_distilled import Support, of_completions, of_counted, of_distilled, other_divergence, shares
+from .objective_distilled import (
+    Served,
+    Support,
+    of_completions,
+    of_counted,
+    of_distilled,
+    of_micro_batches,
+    other_divergence,
+    shares,
+)
 from .objective_iw_opd import of_iw_opd
 from .objective_record import ObjectiveRun, Taught
 from .tiny import tiny_policy
@@ -15,6 +24,7 @@ ANSWERS = [(prompt, completions[0]) for prompt, completions, _ in GROUPS]
 WRITTEN = [(prompt, (*range(40, 44 + i), 2)) for i, (prompt, _) in enumerate(ANSWERS)]
 WRITTEN_COUNTED = "the tokens of the data set's own answers are counted, which are not trained on"
 REPEATED = "the window's rows are counted again for each of its micro-batches"
+BY_ITSELF = "each micro-batch is averaged by itself, so what stands in a short one weighs more"
 SPLIT: dict[str, Any] = {"micro_batch": 1, "gradient_accumulation_steps": 2}
 
 
@@ -84,6 +94,30 @@ def weighted_early() -> ObjectiveRun:
     return beside(driven, of_iw_opd(driven, 0.5, counts), of_iw_opd(driven, 0.5), f"{REPEATED}, and {WRITTEN_COUNTED}")
 
 
+def served(beta: float, support: Served) -> Run:
+    """ServerDistillationTrainer, or AsyncDistillationTrainer where the support holds the token itself."""
+
+    def run() -> ObjectiveRun:
+        from .loops.async_distillation import run_async_distillation
+        from .loops.server_distillation import run_server_distillation
+
+        student, teacher = tiny_policy(VOCABULARY), tiny_policy(VOCABULARY, 1)
+        options: dict[str, Any] = {"beta": beta, "learning_rate": 0.1, **SPLIT}
+        if support.itself:
+            options |= {"teacher_top_k": support.words, "add_tail_bucket": support.tail, "teacher_temperature": 2.0}
+            taught, changes = run_async_distillation(student, teacher, ANSWERS, **options)
+        else:
+            options |= {"loss_top_k": support.words, "loss_add_tail": support.tail, "temperature": 2.0}
+            taught, changes = run_server_distillation(student, teacher, ANSWERS, **options)
+        windows = shares(taught, beta, 2.0, support)
+        found = compared(windows, of_micro_batches(windows, VOCABULARY), changes)
+        found.documented, found.known = compared(windows, of_distilled(windows, VOCABULARY), changes).windows, BY_ITSELF
+        found.apart = other_divergence(taught, beta, 2.0, VOCABULARY, support)
+        return found
+
+    return run
+
+
 def demonstrated(alpha: float, support: Support, skipped: int = 0, **more: Any) -> Run:
     """SDFTTrainer, with num_loss_tokens_to_skip; more: of its options."""
 
@@ -112,6 +146,13 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("GOLD, written", True, generalized("GOLD", 0.25, False)),
     ("GOLD, generated", True, generalized("GOLD", 1.0, True)),
     ("IW-OPD", True, weighted_early),
+    ("Server distillation, beta 0", True, served(0.0, Served(3))),
+    ("Server distillation, beta 0, no tail", True, served(0.0, Served(3, False))),
+    ("Server distillation, beta 1/4", True, served(0.25, Served())),
+    ("Server distillation, beta 1", True, served(1.0, Served())),
+    ("Async distillation, beta 0", True, served(0.0, Served(3, itself=True))),
+    ("Async distillation, beta 1/4", True, served(0.25, Served(2, itself=True))),
+    ("Async distillation, beta 1", True, served(1.0, Served(2, itself=True))),
     ("SDFT", False, demonstrated(0.5, Support(5))),
     ("SDFT, tail and skipped tokens", False, demonstrated(1.0, Support(5, True), 1)),
     ("SDFT, all words, live teacher", False, demonstrated(0.25, Support(), teacher_model_kind="live")),

@@ -43,16 +43,35 @@ def run_distillation(
         ValueError: an answer without a token, a prompt twice, or what DistillationConfig refuses.
         LookupError: the installed trainer has no such seam.
     """
+    return run_like_distillation(
+        DistillationTrainer, DistillationConfig, model, teacher, answers, micro_batch, arguments, teacher_model=teacher
+    )
+
+
+def run_like_distillation(
+    kind: Any,
+    config: Any,
+    model: Any,
+    teacher: Any,
+    answers: Sequence[Answer],
+    micro_batch: int,
+    arguments: dict[str, Any],
+    **given_to: Any,
+) -> tuple[list[list[Taught]], dict[str, str]]:
+    """As ``run_distillation``, with a trainer that inherits from it and the class of its arguments.
+
+    Args:
+        given_to: what the trainer is built with beside these.
+    """
     if not hasattr(DistillationTrainer, SEAM):
         raise LookupError(f"trl {version('trl')}: DistillationTrainer has no {SEAM}, to hand completions over")
     script, snapshots = lessons(answers), Snapshots()
     given = {tuple(prompt): list(completion) for prompt, completion in answers}
     with tempfile.TemporaryDirectory() as folder, OldNames():
-        trainer = DistillationTrainer(
+        trainer = kind(
             model=model,
-            teacher_model=teacher,
             args=settings(
-                DistillationConfig,
+                config,
                 folder,
                 per_device_train_batch_size=micro_batch,
                 shuffle_dataset=False,
@@ -60,6 +79,7 @@ def run_distillation(
             ),
             train_dataset=Dataset.from_list([{"prompt": words(prompt)} for prompt, _ in answers]),
             processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+            **given_to,
         )
         setattr(trainer, SEAM, lambda prompts, *_: [given[tuple(ids)] for ids in prompts])
         windows = teach(trainer, teacher, script, snapshots)

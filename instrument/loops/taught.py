@@ -99,8 +99,8 @@ def one_batch(
     learned: Parameters,
 ) -> Taught:
     """One micro-batch."""
-    seen = inputs["attention_mask"].bool()
-    rows = [ids[mask].numpy() for ids, mask in zip(inputs["input_ids"], seen)]
+    at = places(inputs)
+    rows = [inputs["input_ids"][place].numpy() for place in at]
     found = looked_up(rows, script)
     student, taught = [], []
     for row, lesson in zip(rows, found):
@@ -114,11 +114,22 @@ def one_batch(
     return Taught(
         np.array([lesson.number for lesson in found]),
         [np.arange(row.size - 1) >= lesson.start - 1 for row, lesson in zip(rows, found)],
-        [-of_row[mask][:-1].numpy() for of_row, mask in zip(gradient, seen)],
+        [row[1:] for row in rows],
+        [-gradient[place][:-1].numpy() for place in at],
         student,
         taught,
         head,
     )
+
+
+def places(inputs: dict[str, Any]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """[b] where the tokens of each row stand: those of the mask, or those between two restarts of the positions."""
+    mask = inputs.get("attention_mask")
+    if mask is not None:
+        return [(torch.full_like(seen.nonzero()[:, 0], b), seen.nonzero()[:, 0]) for b, seen in enumerate(mask)]
+    b, n = (inputs["position_ids"] == 0).nonzero(as_tuple=True)
+    ends = [*n[1:].tolist(), inputs["position_ids"].shape[1]]
+    return [(row.expand(end - int(start)), torch.arange(int(start), end)) for row, start, end in zip(b, n, ends)]
 
 
 def logits_of(model: Any, ids: Any, parameters: Parameters) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms.distillation import iw_opd, jsd, sampled_token, top_k
+from closed_forms.distillation import iw_opd, jsd, over_words, sampled_token, top_k
 from tests.closed_forms.tokens import draw_log_p, draw_mask, row_numbers, seeds, widths
 
 LOG3 = math.log(3)
@@ -129,6 +129,31 @@ def test_pushes_of_a_support_cancel(seed, beta, words, tail):
 def test_a_support_is_part_of_the_vocabulary(words, tail, most):
     with pytest.raises(ValueError, match=rf"^words must be 1 to {most}, got words={words}: of logits of shape"):
         top_k(STUDENT, TEACHER, 0.5, 1, words, tail)
+
+
+def test_each_position_has_words_of_its_own():
+    # Of 3/6, 1/6 and 2/6 the first row keeps the last, the second both others; the teacher gives each a third.
+    student, kept = np.log([[3, 1, 2], [3, 1, 2]]), [[0, 0, 1], [1, 1, 0]]
+    push = over_words(student, np.zeros((2, 3)), 0, 1, kept, True)
+
+    one, two, tail = 1 / 3 - 3 / 6, 1 / 3 - 1 / 6, 1 / 3 - 2 / 6
+    np.testing.assert_allclose(push, [[-(1 / 3 - 2 / 6) * 3 / 4, 0, 0], [one, two, tail]], atol=ATOL)
+
+
+@given(seeds, betas, st.booleans())
+def test_words_that_the_student_likes_are_those_that_are_kept(seed, beta, tail):
+    student, teacher = draw_logits(seed)
+    kept = student >= np.sort(student)[:, 2:3]
+    words = int(kept[0].sum())
+
+    push = over_words(student[:1], teacher[:1], beta, 2, kept[:1], tail and words < 5)
+    np.testing.assert_array_equal(push, top_k(student[:1], teacher[:1], beta, 2, words, tail and words < 5))
+
+
+@pytest.mark.parametrize(("kept", "tail"), [([[0, 0]], False), ([[1, 1]], True), ([[1]], False), ([1, 0], False)])
+def test_words_that_are_kept_are_part_of_the_vocabulary(kept, tail):
+    with pytest.raises(ValueError, match=rf"^kept must have shape \[1, 2\] and 1 to {2 - tail} words in each row"):
+        over_words(STUDENT, TEACHER, 0.5, 1, kept, tail)
 
 
 def test_the_teacher_of_a_support_has_the_same_words():

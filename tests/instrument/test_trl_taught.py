@@ -7,11 +7,13 @@ import pytest
 from trl import GRPOTrainer
 
 from instrument import trl_checks
+from instrument.loops.async_distillation import Worker, run_async_distillation
 from instrument.loops.generation import generating
 from instrument.loops.gkd import run_gkd, run_gold
 from instrument.loops.groups import Group
 from instrument.loops.reference_free import experimental
 from instrument.loops.sampled import run_sampled
+from instrument.loops.stand_in import StandIn
 from instrument.objective_verdict import judge_objective
 from instrument.tiny import tiny_policy
 
@@ -87,6 +89,66 @@ def test_a_teacher_that_follows_twice_as_fast_is_a_fault(monkeypatch):
     monkeypatch.setattr(kind, "sync_target_model", staticmethod(lambda model, to, rate: original(model, to, 2 * rate)))
 
     assert judge_objective(CHECKS["SDFT, all words, averaged teacher"](), [])[1] == "FAULT"
+
+
+@pytest.mark.parametrize(
+    ("check", "seam"),
+    [
+        ("Server distillation, beta 0", "server_distillation.server_distillation_trainer._jsd_divergence"),
+        ("Server distillation, beta 1/4", "server_distillation.server_distillation_trainer._add_tail_bucket"),
+        ("Async distillation, beta 0", "async_distillation.async_distillation_trainer._jsd_divergence"),
+        ("Async distillation, beta 1", "async_distillation.async_distillation_trainer._add_tail_bucket"),
+    ],
+)
+def test_a_divergence_of_what_a_server_tells_that_is_off_by_a_hundredth_is_a_fault(check, seam, monkeypatch):
+    path = f"trl.experimental.{seam}"
+    module, name = path.rsplit(".", 1)
+    original = getattr(importlib.import_module(module), name)
+
+    def louder(*args, **options):
+        found = original(*args, **options)
+        return (found[0] * 1.01, found[1]) if isinstance(found, tuple) else found * 1.01
+
+    monkeypatch.setattr(path, louder)
+
+    assert judge_objective(CHECKS[check](), [])[1] == "FAULT"
+
+
+def test_answers_that_leave_a_step_half_full_are_refused():
+    with pytest.raises(ValueError, match="a step takes 4 answers, got 2: give as many as fill all steps"):
+        run_async_distillation(
+            tiny_policy(32), tiny_policy(32, 1), ANSWERS, micro_batch=2, gradient_accumulation_steps=2
+        )
+
+
+def test_a_trainer_that_waits_for_more_than_was_given_is_stopped():
+    with pytest.raises(RuntimeError, match="waits for more completions than were given"):
+        Worker([]).check_health(300.0)
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "name"),
+    [
+        ("Server distillation, beta 0", "trl.generation.vllm_client", "VLLMClient"),
+        ("Async distillation, beta 0", "trl.experimental.async_distillation.async_rollout_worker", "RolloutSample"),
+    ],
+)
+def test_a_part_that_moved_is_a_reason_not_to_run_that_names_it(check, module, name, monkeypatch):
+    monkeypatch.delattr(importlib.import_module(module), name)
+    measured, status, _ = judge_objective(trl_checks.or_reason(CHECKS[check]), [])
+
+    assert status == "not run"
+    assert measured.startswith("trl ")
+    assert f"{module} has no {name}" in measured
+
+
+def test_what_stood_in_is_gone_afterwards():
+    module = importlib.import_module("trl.generation.vllm_client")
+    original = module.VLLMClient
+
+    with StandIn(module.__name__, "VLLMClient", None):
+        assert module.VLLMClient is None
+    assert module.VLLMClient is original
 
 
 @pytest.mark.parametrize("run", [run_gkd, run_gold])

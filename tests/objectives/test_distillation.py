@@ -49,6 +49,30 @@ def test_top_k(seed, beta, temperature, words, tail):
     assert_gradient(gradient, distillation.top_k(student, teacher, beta, temperature, words, tail), 6 * np.e**6, 12)
 
 
+@given(seeds, st.sampled_from([0, 0.25, 1]), st.sampled_from([1, 2]), st.booleans())
+def test_over_words(seed, beta, temperature, tail):
+    rng = np.random.default_rng(seed)
+    student, teacher = rng.permuted(np.arange(24)).reshape(2, 2, 6) / 4
+    kept = rng.permuted([[1, 0, 0, 0, 0, 1], [1, 0, 1, 1, 0, 1]], axis=1).astype(bool)
+
+    def kl(a, b):
+        return (a * (torch.log(a) - torch.log(b))).sum()
+
+    def loss(z):
+        total = torch.zeros((), dtype=torch.float64)
+        for row, other, words in zip(z, torch.tensor(teacher), torch.tensor(kept)):
+            p, q = (torch.softmax(x / temperature, 0) for x in (row, other))
+            p, q = (torch.cat([x[words], x[~words].sum()[None][: int(tail)]]) for x in (p, q))
+            p, q = p / p.sum(), q / q.sum()
+            m = (1 - beta) * p + beta * q
+            total += kl(q, p) if beta == 0 else kl(p, q) if beta == 1 else beta * kl(q, m) + (1 - beta) * kl(p, m)
+        return total
+
+    (gradient,) = negative_gradient(loss, student)
+    push = distillation.over_words(student, teacher, beta, temperature, kept, tail)
+    assert_gradient(gradient, push, 6 * np.e**6, 12)
+
+
 @given(seeds, row_numbers, widths, st.sampled_from([0.5, 2.0]))
 def test_sampled_tokens(seed, rows, width, cap):
     rng = np.random.default_rng(seed)

@@ -4,15 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from instrument.loops.async_distillation import run_async_distillation
 from instrument.loops.distillation import run_distillation
 from instrument.loops.gkd import run_gkd, run_gold
 from instrument.loops.iw_opd import run_iw_opd
 from instrument.loops.sdft import run_sdft
+from instrument.loops.server_distillation import run_server_distillation
 from instrument.objective_distilled import (
+    Served,
     Support,
     of_completions,
     of_counted,
     of_distilled,
+    of_micro_batches,
     other_divergence,
     shares,
 )
@@ -73,6 +77,26 @@ def test_every_token_of_gkd_and_gold(run, drawn, beta, generated, seed):
     )
     repeats = 1 if run is run_gkd else split["gradient_accumulation_steps"]
     assert_taught(taught, beta, 1.0, counts(taught, written if generated else answers, repeats))
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("run", [run_server_distillation, run_async_distillation])
+@few
+@given(drawn=lessons(), words=st.integers(1, 3), temperature=st.sampled_from([1.0, 2.0]), seed=seeds)
+def test_every_token_that_a_server_scores(run, beta, drawn, words, temperature, seed):
+    answers, split = drawn
+    models = tiny_policy(VOCABULARY, seed), tiny_policy(VOCABULARY, seed + 1)
+    if run is run_server_distillation:
+        support = Served(words if beta == 0 else 1)
+        asked = {"loss_top_k": support.words, "temperature": temperature}
+    else:
+        support = Served(words, itself=True)
+        asked = {"teacher_top_k": words, "teacher_temperature": temperature}
+
+    taught, _ = run(*models, answers, beta=beta, learning_rate=RATE, **asked, **split)
+    measured = shares(taught, beta, temperature, support)
+    assert_follows(measured, of_micro_batches(measured, VOCABULARY))
+    assert other_divergence(taught, beta, temperature, VOCABULARY, support) == ""
 
 
 @pytest.mark.parametrize("support", [Support(), Support(3), Support(3, True)], ids=["all", "few", "tail"])
