@@ -20,6 +20,7 @@ KNOWN = (
     "GRPO top_entropy_quantile, sequence",
     "GRPO truncated, in the mean",
     "GRPO as it comes",
+    "GRPO entropy bonus, its mean",
     "GRPO dapo, S = 2 K",
     "GRPO cispo, S = 2 K",
     "GRPO vespo, S = 2 K",
