@@ -5,6 +5,7 @@ closed form, at the log-probabilities that the model had in that step.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .objective_record import NotRun, ObjectiveRun
@@ -20,6 +21,7 @@ from .trl_deviations import (
 from .trl_experimental import RUNS
 from .trl_rows import MARGINS
 from .trl_runs import left_out, preferred, relative, rewarding, supervised, unpaired
+from .trl_trainers import not_checked
 
 CLOSED, DOCUMENTED = "the closed form, token by token", "as documented"
 Check = tuple[str, str, Callable[[], ObjectiveRun | NotRun]]
@@ -46,7 +48,8 @@ def or_reason(run: Callable[[], ObjectiveRun | NotRun]) -> ObjectiveRun | NotRun
 def trl_checks() -> list[Check]:
     """Name, what is expected in words, and what to run."""
     stable = [*supervised_checks(), *pair_checks(), *unpaired_checks(), *group_checks(), *policy_checks()]
-    return [*stable, *((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in RUNS)]
+    others = ((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in RUNS)
+    return [*stable, *others, *((name, CLOSED, partial(NotRun, found.reason)) for name, found in not_checked())]
 
 
 def supervised_checks() -> list[Check]:

@@ -8,7 +8,7 @@ import pytest
 from trl import RLOOTrainer
 from typer.testing import CliRunner
 
-from instrument import checks, trl_checks
+from instrument import checks, trl_checks, trl_trainers
 from instrument.cli import app
 from instrument.objective_record import Compared, NotRun, ObjectiveRun
 from instrument.objective_verdict import judge_objective, miss
@@ -40,7 +40,10 @@ KNOWN = (
     "SDPO mixed with dapo",
     "SDPO, rewards not scaled",
 )
-NOT_RUN = ("GRPO ratio of another sampler",)
+NOT_RUN = (
+    "GRPO ratio of another sampler",
+    *(f"trl.{name}" for name in trl_trainers.NOT_CHECKED),
+)
 # What a fault in the trainer must turn red, one for each way of judging; the others are marked slow.
 FEW = (
     "SFT dft",
