@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import clip_value, step_reading
+from . import clip_value, refusals, step_reading
 from .after_record import After, Step, Sum, multiplied
 from .closure import Closure
 from .forward import hidden_states
@@ -154,6 +154,8 @@ def unwrapped(optimizer: Any) -> Any:
     """The optimizer of torch inside accelerate's wrapper."""
     while isinstance(getattr(optimizer, "optimizer", None), torch.optim.Optimizer):
         optimizer = optimizer.optimizer
+    if any(kind.__module__.startswith("deepspeed.runtime") for kind in type(optimizer).__mro__):
+        refusals.refuse_zero(type(optimizer).__name__)
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise ValueError(
             f"optimizer= was given {type(optimizer).__name__}: give the torch.optim optimizer that trains the model, "

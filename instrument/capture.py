@@ -181,7 +181,7 @@ class Capture:
         if not self._open.arrivals:
             # Once per window: a walk over the modules costs more than all else that is done here.
             self._parameters = list(self._model.parameters())
-            refusals.refuse_flattened(self._model, self._parameters)
+            refusals.refuse_taken_over(self._model, self._parameters)
         version = sum(p._version for p in self._parameters)
         if self._open.arrivals and version != self._version:
             refusals.refuse_unseen_change()

@@ -2,6 +2,10 @@
 
 from torch import nn
 
+# What ZeRO-1 and 2, and ZeRO-3, leave on each parameter that they take over (deepspeed.utils.tensor_fragment,
+# deepspeed.runtime.zero.partition_parameters).
+ZERO = ("_hp_mapping", "ds_id")
+
 
 def refuse_compiled(model: nn.Module) -> None:
     """Raise when hooks on this model would never fire.
@@ -17,12 +21,15 @@ def refuse_compiled(model: nn.Module) -> None:
         )
 
 
-def refuse_flattened(model: nn.Module, parameters: list[nn.Parameter]) -> None:
-    """Raise when a wrapper has made one parameter of them, whose gradient belongs to no one of the model's own.
+def refuse_taken_over(model: nn.Module, parameters: list[nn.Parameter]) -> None:
+    """Raise when something else than the model's own parameters is stepped and holds the gradients.
 
     Raises:
-        NotImplementedError: as FSDP does by default.
+        NotImplementedError: a wrapper has made one parameter of them, as FSDP does by default; or ZeRO steps parts of
+            its own.
     """
+    if any(hasattr(p, mark) for p in parameters for mark in ZERO):
+        refuse_zero(type(model).__name__)
     if any(getattr(p, "_is_flat_param", False) for p in parameters):
         raise NotImplementedError(
             f"{type(model).__name__} is wrapped by FullyShardedDataParallel with use_orig_params=False, which leaves "
@@ -30,14 +37,27 @@ def refuse_flattened(model: nn.Module, parameters: list[nn.Parameter]) -> None:
         )
 
 
+def refuse_zero(name: str) -> None:
+    """Raise when DeepSpeed steps flat parts of its own.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(
+        f"{name} is trained by DeepSpeed's ZeRO, which keeps the gradients in flat parts of its own and steps these: no "
+        "step on the model's parameters would be seen, and none of their gradients; watch the run without ZeRO, as "
+        "under fully_shard, or with zero_optimization stage 0"
+    )
+
+
 def refuse_frozen(model: nn.Module, where: str) -> None:
     """Raise when no gradient could come, or none could be told to belong to a parameter.
 
     Raises:
         ValueError: none of the parameters trains.
-        NotImplementedError: they are flattened into one.
+        NotImplementedError: as refuse_taken_over.
     """
-    refuse_flattened(model, list(model.parameters()))
+    refuse_taken_over(model, list(model.parameters()))
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError(
             f"none of the {sum(1 for _ in model.parameters())} parameters of {type(model).__name__} requires a "

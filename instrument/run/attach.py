@@ -96,7 +96,7 @@ def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bo
                 with warnings.catch_warnings(action="ignore"):
                     recorder = recorder_of(inner, objective.kind, half, kwargs.get("fused_lm_head") is True)
                     return Attached(inner, recorder, around, objective, optimizers, leaks)
-            except (ValueError, LookupError) as refused:
+            except (ValueError, LookupError, NotImplementedError) as refused:
                 reason = reason or str(refused.args[0])
     raise LookupError(reason)
 

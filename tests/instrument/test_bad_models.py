@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from transformers import LlamaForQuestionAnswering
 
-from instrument import watch
+from instrument import make_batch, watch
 from tests.instrument import models
 from tests.instrument.messages import says
 
@@ -89,3 +89,37 @@ def test_a_model_without_a_base_or_without_a_head(make):
 def test_nothing_can_be_watched_in_a_plain_layer():
     with pytest.raises(ValueError, match=says("Linear is no causal model")):
         watch(nn.Linear(2, 2))
+
+
+# Emulated: deepspeed is not among what the tests install. It leaves these marks on every parameter that it takes over.
+zero = pytest.mark.parametrize("mark", ["_hp_mapping", "ds_id"], ids=["ZeRO-1 and 2", "ZeRO-3"])
+by_name = says("LlamaForCausalLM is trained by DeepSpeed's ZeRO", "no step on the model's parameters would be seen")
+
+
+def taken_over(model, mark):
+    for parameter in model.parameters():
+        setattr(parameter, mark, None)
+    return model
+
+
+@zero
+def test_a_model_that_zero_trains(mark):
+    with pytest.raises(NotImplementedError, match=by_name):
+        watch(taken_over(models.llama(), mark))
+
+
+@zero
+def test_a_model_that_zero_takes_over_while_it_is_watched(mark):
+    model = models.llama()
+
+    with pytest.raises(NotImplementedError, match=by_name), watch(model):
+        taken_over(model, mark)
+        model(**make_batch([[3, 4, 5]])).loss.backward()
+
+
+def test_an_optimizer_of_zero():
+    # Emulated by its module's name.
+    optimizer = type("DeepSpeedZeroOptimizer", (), {"__module__": "deepspeed.runtime.zero.stage_1_and_2"})()
+
+    with pytest.raises(NotImplementedError, match=says("DeepSpeedZeroOptimizer is trained by DeepSpeed's ZeRO")):
+        watch(models.llama(), optimizer)
