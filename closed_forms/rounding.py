@@ -49,6 +49,25 @@ def unit_roundoff(dtype: str) -> float:
     return 2.0 ** -bits[dtype]
 
 
+def smallest(dtype: str) -> float:
+    """Smallest positive number of a floating-point type, which bounds the error of a rounding to almost nothing.
+
+        |error| <= max(u |x|, s / 2)
+
+    Subnormal numbers as in IEEE 754 (https://doi.org/10.1109/IEEESTD.2019.8766229); bfloat16 has float32's exponents.
+
+    Args:
+        dtype: its name, such as "float32".
+
+    Raises:
+        ValueError: no such type is known.
+    """
+    power = {"float64": 1074, "float32": 149, "float16": 24, "bfloat16": 133}
+    if dtype not in power:
+        raise ValueError(f"no smallest number for dtype={dtype!r}: give one of {', '.join(power)}")
+    return 2.0 ** -power[dtype]
+
+
 def weight_tolerance(
     vocab: int, loss_dtype: str, work_dtype: str, amplification: ArrayLike, accumulated: int = 1
 ) -> Float:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from . import clip_value, refusals, step_reading
-from .after_record import After, Step, Sum, multiplied
+from .after_record import Addends, After, Step, multiplied
 from .closure import Closure
 from .forward import hidden_states
 from .live import LinearHead
@@ -16,6 +16,7 @@ from .norms import norms, numbers
 from .reach import Guard, ReachHooks
 from .record import Record
 from .step_reading import Reading
+from .sums import total
 
 
 class AfterBackward:
@@ -39,10 +40,11 @@ class AfterBackward:
         max_norm: float | None = None,
         head: Callable[[], Any] | None = None,
     ) -> None:
-        self._record, self._reach = record, ReachHooks(model)
+        self._record, self._model, self._reach = record, model, ReachHooks(model)
         self._closure = None if head is None else Closure(model)
         self._optimizers, self._compare, self._find_head = [unwrapped(o) for o in optimizers], compare, head
         self._max_norm = float("nan") if max_norm is None else float(max_norm)
+        refusals.refuse_shards(model, self._optimizers)
         self._depth = 0
         self._stepped: set[int] = set()
         self._before: Any = None
@@ -79,6 +81,7 @@ class AfterBackward:
 
     def ended(self) -> Any:
         """A backward is over; the norms of the gradients that it left, as `norms` gives them."""
+        refusals.refuse_shards(self._model, self._optimizers)
         self._reach.backward += 1
         self._before = norms(list(self._reach.parameters.values()))
         if self._closure is not None:
@@ -124,7 +127,7 @@ class AfterBackward:
         names = {id(p): name for name, p in self._reach.parameters.items()}
         kept = [p.requires_grad for p in self._reach.parameters.values()]
         before, entry = numbers(self._before), numbers(self._entry)
-        sums: list[Sum] = []
+        addends: list[Addends] = []
         why: tuple[str, ...] = ()
         bent = float("nan")
         held = list(self._reach.parameters.values())
@@ -135,7 +138,7 @@ class AfterBackward:
             by = {id(p): 0.0 if gone else float(f) for p, f, gone in zip(held, factor, cut) if np.isfinite(f)}
             middle = float(np.median([f for f in by.values() if f] or [1.0]))
             bent = self._closure.bent(middle, bound) if entry.size else float("nan")
-            sums, why = self._closure.read(names, by)
+            addends, why = self._closure.read(names, by)
         shape = (np.array([p.numel() for p in held], dtype=float), np.array([p.dim() for p in held], dtype=float))
         reach = self._reach.read()
         if not all(kept):
@@ -144,7 +147,11 @@ class AfterBackward:
             )
         # A fused optimizer undoes the loss scale itself.
         inside = 1.0 if self._reading is None else self._reading.grad_scale
-        self._last = After(reach, sums, before, entry / inside, bent, None, self._max_norm, *shape, why, bound, cut)
+        # Of several ranks, each knows a part of what was added up.
+        alone = self._record.ranks == 1
+        sums = [total([one]) for one in addends] if alone else []
+        rest = (self._max_norm, *shape, why, bound, cut, [] if alone else addends)
+        self._last = After(reach, sums, before, entry / inside, bent, None, *rest)
         self._record.windows[-1].after = self._last
         self._before = self._entry = None
         self._stepped = set()
@@ -166,7 +173,7 @@ def unwrapped(optimizer: Any) -> Any:
 
 def joined(first: Step, second: Step, own: Any) -> Step:
     """The steps of two optimizers as one; `own` are the parameters of the second."""
-    for name in ("rate", "decay", "consumed", "moved", "off", "hidden"):
+    for name in ("rate", "decay", "consumed", "moved", "off", "hidden", "ended"):
         getattr(first, name)[own] = getattr(second, name)[own]
     if second.optimizer not in first.optimizer:
         first.optimizer += f" and {second.optimizer}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .record import Bools, Floats
+from .record import Bools, Floats, Ints
 
 
 @dataclass
@@ -58,6 +58,32 @@ class Sum:
 
 
 @dataclass
+class Addends:
+    """What one rank captured of the gradient of a parameter, next to what the parameter holds.
+
+    Letters: k elements that are compared, m micro-batches, or one for all of them.
+
+    Attributes:
+        place, name: as in Sum.
+        ids: [k] rows of the embedding; empty at any other place.
+        held: [k] the gradient at the end of the last backward, of all ranks.
+        parts: [m, k] what was captured on this rank.
+        size: [k] sum of absolute values of what was added up to them.
+        terms: that were added up.
+        left: [k] the gradient of the step before; empty in the first one.
+    """
+
+    place: str
+    name: str
+    ids: Ints
+    held: Floats
+    parts: Floats
+    size: Floats
+    terms: int
+    left: Floats
+
+
+@dataclass
 class Step:
     """What the optimizer did, parameter by parameter, in the order of Reach.names.
 
@@ -71,6 +97,7 @@ class Step:
         off: [p] of these, whether rounding does not explain a difference; 1 consumed, 2 moved, 3 both.
         hidden: [p] rounding would explain any change.
         steps: of the optimizer in this window.
+        ended: [p] sum of the elements that were read of the parameter behind the step; nan where none was.
     """
 
     optimizer: str
@@ -83,6 +110,7 @@ class Step:
     off: Floats
     hidden: Bools
     steps: int = 1
+    ended: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass
@@ -102,6 +130,8 @@ class After:
         unsummed: places whose gradient could not be compared, and why.
         bound: to which each element of the gradients was clipped; nan where they were not clipped by value.
         cut: [p] which gradients have elements there.
+        addends: of a rank among several, what its `sums` will be put together from.
+        ranks: of a window of several ranks, what each of them measured.
     """
 
     reach: Reach
@@ -116,6 +146,8 @@ class After:
     unsummed: tuple[str, ...] = ()
     bound: float = float("nan")
     cut: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    addends: list[Addends] = field(default_factory=list)
+    ranks: list["After"] = field(default_factory=list)
 
     def factor(self) -> Floats:
         """[p] by what each gradient was multiplied between the last backward and the step; nan where there is none."""

@@ -1,13 +1,18 @@
 """Says what is wrong after backward: parameters not reached, gradient lost or bent, steps against the rule."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from closed_forms import rounding, updates
 
+from . import codes
+from .after_ranks import different
 from .after_record import After, Reach, Sum
+from .rank_verdict import apart, few, left_apart, on_ranks
 from .record import Floats, Record, Window
 
 
@@ -33,13 +38,17 @@ def judge_after(record: Record, window: Window, right: bool, scale: float) -> Ju
         scale: the power of two by which all of them are too large; 1 when none explains them.
     """
     found: After = window.after
-    reached = reach_faults(found.reach, right or scale != 1)
+    every = found.ranks or [found]
+    reached = on_ranks([reach_faults(after.reach, right or scale != 1) for after in every])
     summed = sum_faults(record, found)
-    clipped, said, undone = clip_faults(found, scale)
-    stepped, more = step_faults(found)
-    faults = [("backward", f) for f in reached[0] + summed[0]]
-    faults += [("clip", f) for f in clipped] + [("step", f) for f in stepped]
-    return Judged(faults, reached[1] + summed[1] + said + more, undone)
+    clips = [clip_faults(replace(after, sums=found.sums), scale) for after in every]
+    clipped = on_ranks([(faults, remarks) for faults, remarks, _ in clips])
+    stepped = on_ranks([step_faults(after) for after in every])
+    meeting = [f for f in summed[0] if re.search(codes.kinds()["ranks-summed"].said, f)]
+    faults = [("backward", f) for f in [*reached[0], *(f for f in summed[0] if f not in meeting)]]
+    faults += [("all-reduce", f) for f in [*apart(found), *meeting]]
+    faults += [("clip", f) for f in clipped[0]] + [("step", f) for f in stepped[0] + left_apart(found)]
+    return Judged(faults, reached[1] + summed[1] + clipped[1] + stepped[1], min(undone for *_, undone in clips))
 
 
 def reach_faults(reach: Reach, right: bool) -> tuple[list[str], list[str]]:
@@ -86,7 +95,10 @@ def partner_is_zero(name: str, zeros: Sequence[str]) -> str:
 def sum_faults(record: Record, found: After) -> tuple[list[str], list[str]]:
     """Gradients after the last backward that are not what the tokens contributed."""
     faults, remarks = [], [f"not compared: {why}" for why in found.unsummed]
-    for s in found.sums:
+    odd = different([after.before for after in found.ranks])
+    parted = {name for name, differs in zip(found.reach.names, odd) if differs}
+    # What is not the same on all ranks is no sum over them, and told as that.
+    for s in (s for s in found.sums if s.name not in parted):
         allowed = allowed_of(record, s)
         if not allowed < 0.1:
             remarks.append(f"the gradient of the {s.place} cannot be told: rounding in {record.work_dtype} hides it")
@@ -218,13 +230,6 @@ def step_faults(found: After) -> tuple[list[str], list[str]]:
     return faults, remarks
 
 
-def few(names: Iterable[str]) -> str:
-    """The first names, and how many more."""
-    names = list(names)
-    shown = ", ".join(names[:2])
-    return shown if len(names) <= 2 else f"{shown} and {len(names) - 2} more"
-
-
 def stages(record: Record, window: Window, faults: Sequence[tuple[str, str]], loss: str) -> list[str]:
     """One line for each stage: what the weight or the gradient is there, over what it should be."""
     found: After = window.after
@@ -235,6 +240,10 @@ def stages(record: Record, window: Window, faults: Sequence[tuple[str, str]], lo
         f"loss      {loss}",
         f"backward  {mark('backward', bad)}: {there} of {len(found.reach.names)} parameters reached; {sums}",
     ]
+    if found.ranks:
+        odd = int(different([after.before for after in found.ranks]).sum())
+        met = f"{len(found.reach.names) - odd} of {len(found.reach.names)} gradients are the same on all ranks"
+        lines.append(f"all-reduce {mark('all-reduce', bad)}: {met}")
     factor = found.factor()
     if np.isfinite(factor).any():
         low, high = np.nanmin(factor), np.nanmax(factor)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from . import after, label_record, live_record, locate, probe, probe_record, step_verdict
+from . import after, label_record, live_record, locate, probe, probe_record, refusals, step_verdict
 from .candidates import objectives
 from .record import Floats
 from .report.report import Report
@@ -102,6 +102,8 @@ class watch:  # read as a verb: `with watch(model):`
         head: Any = None,
     ) -> None:
         self._recorder: label_record.LabelRecorder | live_record.LiveRecorder
+        # Before its configuration is asked for: that of DeepSpeed's engine is its own.
+        refusals.refuse_taken_over(model, list(model.parameters()))
         if read_point is None and head is None and label_record.scores_labels_in_place(model):
             self._recorder = label_record.LabelRecorder(model)
         else:

@@ -201,7 +201,7 @@ class Capture:
             if self._unfinished.emptied(self._held):
                 self._give_up()
             self._backward_open = True
-            torch.autograd.Variable._execution_engine.queue_callback(self._end_backward)
+            torch.autograd.Variable._execution_engine.queue_callback(self._let_others_end)
         # A finite sum has finite terms only, and is found eight times sooner than all of them are looked at.
         if not bool(gradient.sum().isfinite()) and not bool(gradient.isfinite().all()):
             # A loss scaler may yet throw it away; a step on it is an error.
@@ -212,6 +212,10 @@ class Capture:
             if self.after is not None:
                 self.after.arrived(output, gradient.detach(), reading)
         self._open.arrivals.append(Arrival(forward, self.backwards, reading))
+
+    def _let_others_end(self) -> None:
+        # What averages over the ranks may have queued its own end later than this.
+        torch.autograd.Variable._execution_engine.queue_callback(self._end_backward)
 
     def _end_backward(self) -> None:
         self._backward_open = False

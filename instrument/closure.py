@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .after_record import Sum
+from .after_record import Addends
 from .last_linear import LastLinear
 from .last_norm import LastNorm
 from .reach import Guard
@@ -127,15 +127,15 @@ class Closure:
             due = due.clamp(-bound, bound)
         return float((now - due).norm() / due.norm())
 
-    def read(self, names: dict[int, str], factor: dict[int, float]) -> tuple[list[Sum], tuple[str, ...]]:
-        """Compare, and start anew.
+    def read(self, names: dict[int, str], factor: dict[int, float]) -> tuple[list[Addends], tuple[str, ...]]:
+        """What was added up, next to the gradients that are held; and start anew.
 
         Args:
             names: of parameters, by identity.
             factor: by what each gradient was multiplied since the last backward.
 
         Returns:
-            The sums, and what could not be compared.
+            What is to be compared, and what cannot be.
         """
         found, why = [], []
         where, place = self._place()
@@ -143,10 +143,9 @@ class Closure:
             parts = [torch.stack([s.value for s in shares]).sum(0) for shares in self._parts.values()]
             every = [share for shares in self._parts.values() for share in shares]
             size, terms = torch.stack([share.size for share in every]).sum(0), sum(share.terms for share in every)
-            made = against(self._held, torch.stack(parts).sum(0), size, terms)
-            instead = readings(self._held, parts, self._left)
-            shares = shares_of(self._held, parts, self._left)
-            found.append(Sum(where, names.get(id(place.module.weight), ""), *made, instead, shares))
+            left = torch.zeros(0) if self._left is None else self._left
+            name = names.get(id(place.module.weight), "")
+            found.append(addends(where, name, self._held, torch.stack(parts), size, terms, left=left))
             self._left = self._held
         else:
             why.append(f"last norm: {self.norm.why or 'no gradient came to its weight'}")
@@ -164,7 +163,7 @@ class Closure:
         holders = (m for m in self._model.modules() if m._parameters.get("weight") is self.head.weight)
         return any(m is not self.head and m is not self._embedding for m in holders)
 
-    def _matrices(self, names: dict[int, str], factor: dict[int, float], shared: bool) -> list[Sum]:
+    def _matrices(self, names: dict[int, str], factor: dict[int, float], shared: bool) -> list[Addends]:
         head, embedding, found = self.head, self._embedding, []
         tied = head is not None and embedding is not None and head.weight is embedding.weight
         by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
@@ -174,16 +173,17 @@ class Closure:
             value, size = (
                 torch.stack(column).sum() for column in ([s.value for s in shares], [s.size for s in shares])
             )
-            made = against(measured[None], value[None], size[None], sum(s.terms for s in shares) + head.out_features)
-            found.append(Sum("tied embedding" if tied else "head", names.get(id(head.weight), ""), *made))
+            terms = sum(s.terms for s in shares) + head.out_features
+            where, name = "tied embedding" if tied else "head", names.get(id(head.weight), "")
+            found.append(addends(where, name, measured[None], value[None, None], size[None], terms))
         by = 1.0 if embedding is None else factor.get(id(embedding.weight), 1.0)
         if self._rows and by and not (tied or self._tied) and embedding.weight.grad is not None:
             ids, place = torch.cat([ids for ids, _ in self._rows]).unique(return_inverse=True)
             sums = [torch.cat(column) for column in ([s.value for _, s in self._rows], [s.size for _, s in self._rows])]
             value, size = (torch.zeros(ids.shape, dtype=x.dtype, device=x.device).index_add(0, place, x) for x in sums)
             measured = (embedding.weight.grad[ids] * embedding.weight.detach()[ids]).sum(-1, dtype=torch.float64) / by
-            made = against(measured, value, size, place.numel() + embedding.embedding_dim)
-            found.append(Sum("embedding rows", names.get(id(embedding.weight), ""), *made))
+            name, terms = names.get(id(embedding.weight), ""), place.numel() + embedding.embedding_dim
+            found.append(addends("embedding rows", name, measured, value[None], size, terms, ids))
         return found
 
 
@@ -193,46 +193,21 @@ def inner(one: Tensor, other: Tensor) -> Tensor:
     return torch.stack([(a * b).sum(dtype=torch.float64) for a, b in zip(one.split(rows), other.split(rows))]).sum()
 
 
-def against(measured: Tensor, value: Tensor, size: Tensor, terms: int) -> tuple[float, float, float, int]:
-    """Residual, scale, spread and terms of a measured gradient against a sum."""
-    norm = float(value.norm())
-    if not norm:
-        return (0.0 if not bool(measured.any()) else float("inf")), float("nan"), float("inf"), terms
-    scale = float((measured * value).sum()) / norm**2
-    return float((measured - value).norm()) / norm, scale, float(size.norm()) / norm, terms
-
-
-def readings(held: Tensor, parts: list[Tensor], left: Tensor | None) -> dict[str, float]:
-    """Residual of each other way to come by the gradient that is held."""
-    total, norm = torch.stack(parts).sum(0), float(held.norm()) or 1.0
-    last = len(parts)
-    ways = {f"the last {last - k} of {last} micro-batches": torch.stack(parts[k:]).sum(0) for k in range(1, last)}
-    ways |= {f"the first {k} of {last} micro-batches": torch.stack(parts[:k]).sum(0) for k in range(1, last)}
-    if left is not None:
-        ways["the gradient of the step before on top of this window's"] = total + left
-    return {words: float((held - way).norm()) / norm for words, way in ways.items()}
-
-
-def shares_of(held: Tensor, parts: list[Tensor], left: Tensor | None) -> list[float]:
-    """How often each micro-batch, and in front of them the gradient of the step before, is in a gradient.
-
-    By least squares: 0 and 1, 1, ... in a right one. Empty where they cannot be told apart.
-    """
-    columns = torch.stack([torch.zeros_like(held) if left is None else left, *parts], 1)
-    size = columns.norm(dim=0)
-    kept = size > 0
-    if not bool(kept.any()):
-        return []
-    scaled = columns[:, kept] / size[kept]
-    singular = torch.linalg.svdvals(scaled)
-    if scaled.shape[0] <= scaled.shape[1] or not bool(singular[-1] > 1e-4 * singular[0]):
-        return []
-    found = torch.zeros_like(size)
-    solved = torch.linalg.lstsq(scaled, held[:, None]).solution[:, 0]
-    # What the rounding of a float32 gradient leaves on a micro-batch that is not in it.
-    noise = 2**-20 * singular[0] / singular[-1] * held.norm()
-    found[kept] = torch.where(solved.abs() <= noise, 0.0, solved) / size[kept]
-    return [float(x) for x in found]
+def addends(
+    place: str,
+    name: str,
+    held: Tensor,
+    parts: Tensor,
+    size: Tensor,
+    terms: int,
+    ids: Tensor | None = None,
+    left: Tensor | None = None,
+) -> Addends:
+    """As numbers."""
+    none = torch.zeros(0)
+    ids, left = (none.long() if ids is None else ids), (none if left is None else left)
+    read = [x.double().cpu().numpy() for x in (held, parts, size, left)]
+    return Addends(place, name, ids.cpu().numpy(), read[0], read[1], read[2], terms, read[3])
 
 
 def tied(model: Any, embedding: Any) -> bool:

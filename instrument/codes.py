@@ -94,11 +94,22 @@ def kinds() -> dict[str, Kind]:
         "ranks-not-averaged": Kind(
             r"ranks are about to step on different gradients", "all-reduce", "the ranks' gradients were not averaged"
         ),
+        "ranks-differ": Kind(
+            r"ranks hold different gradients of",
+            "all-reduce",
+            "the ranks' gradients of some parameters were not averaged",
+        ),
+        "ranks-drift": Kind(
+            r"differ between the ranks, \d+ of", "step", "parameters are no longer the same on all ranks"
+        ),
         "not-reached": Kind(
             r"of \d+ trainable parameters reached:", "backward", "some trainable parameters get no gradient"
         ),
         "adapter-frozen": Kind(
             r"of the active adapter do not train", "backward", "parameters of the adapter in use are frozen"
+        ),
+        "ranks-summed": Kind(
+            r"it is (the sum over the ranks|what rank \d+ alone)", "all-reduce", "no mean of the ranks' gradients"
         ),
         "gradient-lost": Kind(
             r"is not the sum of what the tokens contributed", "backward", "micro-batches lost, kept or overwritten"
@@ -110,7 +121,7 @@ def kinds() -> dict[str, Kind]:
             r"was emptied between backward and the step", "clip", "zero_grad between backward and the step"
         ),
         "clipped-partly": Kind(r"clipped on a partial list", "clip", "some parameters are clipped and others are not"),
-        "clipped-wrongly": Kind(r"^clipping to .* should multiply", "clip", "another clip than the one asked for"),
+        "clipped-wrongly": Kind(r"clipping to .* should multiply", "clip", "another clip than the one asked for"),
         "gradient-rescaled": Kind(
             r"the gradient was (multiplied|scaled) by", "clip", "a factor that no clip explains, as a loss scale kept"
         ),

@@ -11,6 +11,7 @@ from torch import nn
 
 from .ranks import merge
 from .record import Record, Row, Window, refuse_unscored
+from .refusals import sharded
 
 
 def place() -> tuple[int, int]:
@@ -58,11 +59,6 @@ def digest_of_gradient(model: nn.Module) -> str:
     smallest = min(held, key=torch.numel).grad
     assert smallest is not None
     return hashlib.blake2b(smallest.detach().cpu().float().numpy().tobytes(), digest_size=8).hexdigest()
-
-
-def sharded(parameter: torch.Tensor) -> bool:
-    """Whether this rank holds a part of it only, as under FSDP."""
-    return hasattr(parameter, "placements") or getattr(parameter, "_fsdp_flattened", False)
 
 
 def gather(record: Record, seconds: float) -> Record:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .after_ranks import whole
+from .after_record import After
 from .record import Record, Row, Window, refuse_unscored
 
 
@@ -46,8 +48,6 @@ def merge(records: Sequence[Record]) -> Record:
     if first.instrument == "probe":
         windows = [replace(window, rows=each_once(window.rows)) for window in windows]
     notes = [f"rank {record.rank}: {note}" for record in order for note in record.notes]
-    if any(window.after is not None for record in order for window in record.windows):
-        notes.append("reach, closure and the optimizer's step are not put together over ranks")
     missing = set.intersection(*(set(record.missing) for record in order))
     return replace(first, windows=windows, notes=notes, missing=sorted(missing), rank=-1)
 
@@ -60,7 +60,7 @@ def merge_window(windows: Sequence[Window], number: int) -> Window:
             f"incomplete window: a step ended window {number} on ranks {[r for r, s in enumerate(stepped) if s]} of "
             f"{len(windows)} only: watch the same steps on every rank"
         )
-    whole = replace(
+    merged = replace(
         windows[0],
         rows=[replace(row, rank=r) for r, window in enumerate(windows) for row in window.rows],
         carried=carried(windows),
@@ -74,12 +74,20 @@ def merge_window(windows: Sequence[Window], number: int) -> Window:
         stray=sorted({x for window in windows for x in window.stray}),
         ranks=len(windows),
         consumed="",
-        # Its sums are those of one rank, whose gradient is that of all.
-        after=None,
+        after=after_of([window.after for window in windows], number),
         synchronised=len({window.consumed for window in windows}) == 1,
     )
-    refuse_unscored(whole, number)
-    return whole
+    refuse_unscored(merged, number)
+    return merged
+
+
+def after_of(found: Sequence[After | None], number: int) -> After | None:
+    """What all ranks measured after backward; None where no optimizer was given."""
+    there = [after for after in found if after is not None]
+    if there and len(there) < len(found):
+        lacking = [r for r, after in enumerate(found) if after is None]
+        raise ValueError(f"window {number} of ranks {lacking} was watched without the optimizer: give it on every rank")
+    return whole(there) if there else None
 
 
 def each_once(rows: Sequence[Row]) -> list[Row]:

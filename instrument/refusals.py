@@ -1,5 +1,8 @@
 """Models of which nothing could be measured: refused before anything is hooked."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from torch import nn
 
 # What ZeRO-1 and 2, and ZeRO-3, leave on each parameter that they take over (deepspeed.utils.tensor_fragment,
@@ -37,6 +40,26 @@ def refuse_taken_over(model: nn.Module, parameters: list[nn.Parameter]) -> None:
         )
 
 
+def refuse_shards(model: nn.Module, optimizers: Sequence[Any]) -> None:
+    """Raise when an optimizer steps shards.
+
+    Raises:
+        NotImplementedError: as under FullyShardedDataParallel and fully_shard.
+    """
+    held = [p for one in optimizers for group in one.param_groups for p in group["params"]]
+    if any(sharded(p) for p in held):
+        raise NotImplementedError(
+            f"optimizer= was given for {type(model).__name__}, whose parameters are sharded: this rank holds a part of "
+            "each gradient and of each moment, and other tensors stand in the parameters' place in backward, so reach, "
+            "closure and the step are not measured there; watch it without optimizer=, which weighs every token"
+        )
+
+
+def sharded(parameter: Any) -> bool:
+    """Whether this rank holds a part of it only, as under FSDP."""
+    return hasattr(parameter, "placements") or getattr(parameter, "_fsdp_flattened", False)
+
+
 def refuse_zero(name: str) -> None:
     """Raise when DeepSpeed steps flat parts of its own.
 
@@ -44,8 +67,8 @@ def refuse_zero(name: str) -> None:
         NotImplementedError: always.
     """
     raise NotImplementedError(
-        f"{name} is trained by DeepSpeed's ZeRO, which keeps the gradients in flat parts of its own and steps these: no "
-        "step on the model's parameters would be seen, and none of their gradients; watch the run without ZeRO, as "
+        f"{name} is trained by DeepSpeed's ZeRO, which keeps the gradients in flat parts of its own and steps these: "
+        "no step on the model's parameters would be seen, and none of their gradients; watch the run without ZeRO, as "
         "under fully_shard, or with zero_optimization stage 0"
     )
 

@@ -2,12 +2,13 @@
 
 import json
 import os
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .after_saved import KINDS, after_of
 from .ranks import merge
 from .record import Record, Row, Window
 
@@ -22,11 +23,7 @@ def save(record: Record, folder: str | Path) -> Path:
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     file = Path(folder) / name_of(record.rank, record.ranks)
-    notes = list(record.notes)
-    if any(window.after is not None for window in record.windows):
-        notes.append("reach, closure and the optimizer's step were measured too, but are not saved")
-    kept = replace(record, windows=[replace(window, after=None) for window in record.windows], notes=notes)
-    text = json.dumps({"scheme": scheme(), **asdict(kept)}, default=as_list)
+    text = json.dumps({"scheme": scheme(), **asdict(record)}, default=as_list)
     # A name that no other process writes to, and that nobody reads.
     draft = file.with_suffix(f".{os.getpid()}")
     try:
@@ -61,8 +58,8 @@ def name_of(rank: int, ranks: int) -> str:
 
 def scheme() -> str:
     """How a file is laid out; it changes whenever a field does."""
-    names = [field.name for kind in (Record, Window, Row) for field in fields(kind)]
-    return f"1 {' '.join(names)}"
+    names = [field.name for kind in (Record, Window, Row, *KINDS) for field in fields(kind)]
+    return f"2 {' '.join(names)}"
 
 
 def read(file: Path) -> Record:
@@ -77,6 +74,7 @@ def read(file: Path) -> Record:
                 **window,
                 "rows": [row_of(row) for row in window["rows"]],
                 "carried": [row_of(row) for row in window["carried"]],
+                "after": None if window["after"] is None else after_of(window["after"]),
             }
         )
         for window in plain.pop("windows")

@@ -24,6 +24,7 @@ def compared(reading: Reading) -> Step:
     step = Step(
         reading.kind, unjudged, rate, decay, reading.groups, unknown, unknown.copy(), off=np.zeros(p), hidden=no
     )
+    step.ended = np.where(np.isnan(reading.after).all(1), np.nan, np.nansum(reading.after, 1))
     if not unjudged:
         # A gradient that is not finite is told of before.
         with np.errstate(invalid="ignore"):
@@ -64,13 +65,14 @@ class Rows:
 
     Attributes:
         options: of their group.
-        u: unit roundoff of their type.
+        u, least: unit roundoff of their type, and its smallest number.
         count: number of this step, from 1.
         before, after: [n, k] of each tensor of the optimizer's state that they have.
     """
 
     options: dict[str, Any]
     u: float
+    least: float
     count: int
     before: dict[str, Floats]
     after: dict[str, Floats]
@@ -89,7 +91,7 @@ def judge(reading: Reading, numbers: Numbers, step: Step) -> None:
     options, dtype = reading.options[numbers[0]], reading.dtypes[numbers[0]]
     count = int(reading.steps[numbers[0]])
     before, after = state(reading.state_before), state(reading.state_after)
-    rows = Rows(options, rounding.unit_roundoff(dtype), count, before, after)
+    rows = Rows(options, rounding.unit_roundoff(dtype), rounding.smallest(dtype), count, before, after)
     p, gradient = read(reading.before), read(reading.gradient) / reading.grad_scale
     g = -gradient if options.get("maximize") else gradient
     decoupled = reading.kind == "AdamW" or bool(options.get("decoupled_weight_decay"))
@@ -128,7 +130,11 @@ def adam(rows: Rows, p: Floats, g: Floats, size: Floats, decay: float) -> tuple[
     m_after, v_after = rows.after["exp_avg"], rows.after["exp_avg_sq"]
     m_rule, v_rule = updates.moments(g, m, v, beta1, beta2)
     # lerp rounds g - m, its product and the sum; the square doubles what g itself errs by.
-    allowed = (6 * u * (np.abs(m) + (1 - beta1) * size), 8 * u * (v_rule + (1 - beta2) * np.abs(g) * size))
+    # A square may come out below the normal numbers, where a rounding errs by more than u.
+    allowed = (
+        6 * (u * (np.abs(m) + (1 - beta1) * size) + rows.least),
+        8 * (u * (v_rule + (1 - beta2) * np.abs(g) * size) + rows.least),
+    )
     pairs = zip((m_after, v_after), (m_rule, v_rule), allowed)
     missed = np.array([(np.abs(came - due) > most).any(1) for came, due, most in pairs]).any(0)
     took = (m_after - beta1 * m) / (1 - beta1)
@@ -151,7 +157,7 @@ def sgd(rows: Rows, g: Floats, size: Floats) -> tuple[Floats, Any, Floats, Float
     b, b_after = rows.before.get("momentum_buffer"), rows.after["momentum_buffer"]
     rule = updates.buffer(g, b, momentum, options.get("dampening", 0))
     kept = np.zeros_like(g) if b is None else momentum * b
-    missed = (np.abs(b_after - rule) > 6 * u * (np.abs(kept) + size)).any(1)
+    missed = (np.abs(b_after - rule) > 6 * (u * (np.abs(kept) + size) + rows.least)).any(1)
     share = 1 if b is None else 1 - options.get("dampening", 0)
     change = updates.sgd_change(g, b_after, lr, momentum, bool(options.get("nesterov")))
     took = ratio((b_after - kept) / share, g) if share else np.full(n, np.nan)

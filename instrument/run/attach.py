@@ -4,11 +4,11 @@ import warnings
 from typing import Any
 
 from ..after import AfterBackward
-from ..gathering import place
 from ..label_record import LabelRecorder, scores_labels_in_place
 from ..live_record import LiveRecorder
 from ..locate import locate
 from ..record import Record
+from ..refusals import sharded
 from ..step_verdict import compared
 from .certificate import Witness
 from .defaults import Change, changes
@@ -50,9 +50,9 @@ class Attached:
         self.objective = objective
         self.problem = ""
         self.cut = False
-        if isinstance(recorder, LiveRecorder) and place()[1] == 1:
-            # What follows backward is compared with captured gradients, which half precision and labels do not give; of
-            # several ranks one holds its own only, while the parameter holds the mean of all.
+        held = [p for one in optimizers for group in one.param_groups for p in group["params"]]
+        if isinstance(recorder, LiveRecorder) and not any(sharded(p) for p in held):
+            # What follows backward is compared with captured gradients, which half precision and labels do not give.
             limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
             recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
         self.leaks = LeakSearch(module, self.witness) if leaks else None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from closed_forms.rounding import unit_roundoff, weight_tolerance
+from closed_forms.rounding import smallest, unit_roundoff, weight_tolerance
 from tests.closed_forms.simulated_reading import amplification, draw, hidden_gradients, logit_gradients, project
 
 DTYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
@@ -22,6 +22,18 @@ margins = st.integers(0, 10)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_half_an_ulp_is_the_unit_roundoff(dtype):
     assert unit_roundoff(dtype) == np.finfo(dtype).eps / 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nothing_lies_between_the_smallest_number_and_zero(dtype):
+    kind = np.dtype(dtype).type
+
+    assert kind(smallest(dtype)) == np.nextafter(kind(0), kind(1)) == np.finfo(dtype).smallest_subnormal
+
+
+def test_the_smallest_number_of_no_type_is_refused():
+    with pytest.raises(ValueError, match="no smallest number for dtype='int8': give one of float64, float32"):
+        smallest("int8")
 
 
 def test_bfloat16_has_eight_significant_bits():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from instrument.after_record import After, Reach
 from instrument.record import Record, Row, Window
 
 
@@ -37,3 +38,20 @@ def a_window(*rows, carried=(), micro_batches=None, **more):
 def a_record(*windows, vocabulary=16, dtype="float64"):
     """A record of these windows."""
     return Record("live", "somewhere", vocabulary, dtype, "float32", windows=list(windows))
+
+
+def an_after(names=("a", "b"), **more):
+    """What follows the backward of a window in which all is right, and no step was given."""
+    there = np.ones((len(names), 1), dtype=bool)
+    values = {
+        "reach": Reach(names, there, there, np.ones(len(names), dtype=bool)),
+        "sums": [],
+        "before": np.ones(len(names)),
+        "entry": np.ones(len(names)),
+        "bent": 0.0,
+        "step": None,
+        "max_norm": float("nan"),
+        "sizes": np.full(len(names), 4.0),
+        "dims": np.full(len(names), 2.0),
+    }
+    return After(**{**values, **more})

@@ -86,7 +86,8 @@ def test_codes_are_stable():
         ambiguous divided-twice eos-never-trained extra-target first-micro-batches-only foreign-term gradient-carried
         last-micro-batch-only lost-on-the-way mean-of-micro-batch-means mean-of-rank-means no-gradient not-judged
         nothing-trained-in-row other-formula padding-trained per-sequence-mean policy-weights preference-weights
-        prompt-trained ranks-not-averaged remark row-missing rows-weighted scaled short-window stray-gradient
+        prompt-trained ranks-differ ranks-drift ranks-not-averaged ranks-summed
+        remark row-missing rows-weighted scaled short-window stray-gradient
         sum-of-micro-batch-means sum-of-rank-means supervised-weights times-micro-batches times-ranks token-sum
         uneven-smoothing unknown-formula unreadable unscored-gradient unscored-target wrong-target
     """.split()

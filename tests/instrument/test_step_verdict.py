@@ -15,8 +15,8 @@ OPTIMIZERS = {
 }
 
 
-def steps(kind, count=3, spoilt=None):
-    """Readings of steps; "late" has a gradient from the second one on. A spoilt parameter moves twice as far."""
+def steps(kind, count=3, spoilt=None, size=1.0):
+    """Readings of steps on gradients of about this size; "late" has a gradient from the second one on. A spoilt parameter moves twice as far."""
     made = torch.Generator().manual_seed(0)
     shapes = {"small": (3,), "large": (40, 7), "late": (5, 5), "other rate": (3, 4)}
     held = {name: torch.randn(shape, generator=made, requires_grad=True) for name, shape in shapes.items()}
@@ -25,7 +25,7 @@ def steps(kind, count=3, spoilt=None):
     found = []
     for number in range(count):
         for name, p in held.items():
-            p.grad = None if name == "late" and number == 0 else torch.randn(p.shape, generator=made)
+            p.grad = None if name == "late" and number == 0 else torch.randn(p.shape, generator=made) * size
         reading = step_reading.begin(optimizer, held, [optimizer])
         before = {name: p.detach().clone() for name, p in held.items()}
         optimizer.step()
@@ -49,6 +49,15 @@ def test_a_right_step_is_right_at_every_parameter(kind):
         # p up to 3 and changes of about 1e-2 by their norm: 3 u |p| / |change| is 5e-5.
         np.testing.assert_allclose(1, step.moved[judged], rtol=5e-5)
         assert np.isnan(step.moved[~judged]).all()
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@pytest.mark.parametrize("size", [1e-18, 1e-20, 1e-23, 1e-42])
+def test_a_gradient_whose_square_is_below_the_normal_numbers_is_no_fault(kind, size):
+    _, found = steps(kind, size=size)
+
+    for step in found:
+        np.testing.assert_array_equal(0, step.off)
 
 
 @pytest.mark.parametrize("spoilt", ["small", "large", "other rate"])

@@ -3,22 +3,33 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from instrument.loops.groups import Group
 from instrument.objective_pairs import PairOptions, of_dpo
 from instrument.objective_policy import Options, of_grpo
 from instrument.objective_record import Driven
 from tests.properties.objectives import assert_follows
+from tests.properties.strategies import Ids, betas, lengths, seeds
 from tests.ranks.objective_jobs import preferred, rewarded
 from tests.ranks.pool import on_ranks
 
 pytestmark = pytest.mark.spawn
-PAIRS = [
-    ((4, 5), (6, 7, 8), (9, 10)),
-    ((11, 12), (13,), (14, 15)),
-    ((16,), (17, 18), (19, 20, 21)),
-    ((22,), (24,), (25, 3)),
-]
+# An example is a trainer of TRL on each rank, half a second.
+fewest = settings(max_examples=max(6, settings.default.max_examples // 8))
+PAIR_LOSSES = ["sigmoid", "hinge", "ipo", "sppo_hard", "apo_zero", "nca_pair"]
+POLICY_LOSSES = ["grpo", "bnpo", "dr_grpo", "dapo"]
+
+
+@st.composite
+def shared(draw, completions):
+    """Prompts with completions that fill the micro-batches of both ranks, and how they are split."""
+    micro_batch, steps = draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    rows = 2 * micro_batch * steps * draw(st.integers(1, 2))
+    ids = Ids(draw(seeds))
+    shapes = draw(st.lists(st.tuples(st.just(1), *[lengths] * completions), min_size=rows, max_size=rows))
+    return [tuple(ids.take(n) for n in shape) for shape in shapes], micro_batch, steps
 
 
 def together(first, second):
@@ -28,20 +39,32 @@ def together(first, second):
     return Driven(replace(first.record, rank=-1, ranks=1), windows, generations)
 
 
-@pytest.mark.parametrize("steps", [1, 2])
-def test_every_token_of_dpo_weighs_its_closed_form_on_two_ranks(steps):
-    options = {"micro_batch": 1, "gradient_accumulation_steps": steps, "beta": 0.5}
-    driven = together(*on_ranks(preferred, PAIRS, 0, options))
+@fewest
+@given(loss_type=st.sampled_from(PAIR_LOSSES), drawn=shared(2), beta=betas, seed=seeds)
+def test_every_token_of_dpo_weighs_its_closed_form_on_two_ranks(loss_type, drawn, beta, seed):
+    pairs, micro_batch, steps = drawn
+    options = {"micro_batch": micro_batch, "gradient_accumulation_steps": steps, "beta": beta, "loss_type": [loss_type]}
+    driven = together(*on_ranks(preferred, pairs, seed, options))
 
-    assert [2 * steps] * (2 // steps) == [len(window) for window in driven.windows]
-    assert_follows(driven.windows, of_dpo(driven, {"sigmoid": 1.0}, PairOptions(0.5)))
+    assert {2 * steps} == {len(window) for window in driven.windows}
+    assert_follows(driven.windows, of_dpo(driven, {loss_type: 1.0}, PairOptions(beta)))
 
 
-def test_every_token_of_grpo_weighs_its_closed_form_on_two_ranks():
-    groups = [Group(p, ((*c, 2), (*r, 2)), [[0.5], [-0.25]]) for p, c, r in PAIRS]
-    options = {"micro_batch": 2, "steps_per_generation": 1, "beta": 0.1, "loss_type": "grpo"}
-    driven = together(*on_ranks(rewarded, groups, 0, options))
+@fewest
+@given(
+    loss_type=st.sampled_from(POLICY_LOSSES),
+    drawn=shared(2),
+    beta=st.sampled_from([0.0, 0.1]),
+    rewards=st.integers(-64, 64),
+    seed=seeds,
+)
+def test_every_token_of_grpo_weighs_its_closed_form_on_two_ranks(loss_type, drawn, beta, rewards, seed):
+    prompts, _, _ = drawn
+    scores = [[[(rewards + 7 * n) / 64], [-0.25]] for n in range(len(prompts))]
+    groups = [Group(p, ((*c, 2), (*r, 2)), score) for (p, c, r), score in zip(prompts, scores)]
+    options = {"micro_batch": 2, "steps_per_generation": 1, "beta": beta, "loss_type": loss_type}
+    driven = together(*on_ranks(rewarded, groups, seed, {**options, "max_completion_length": 16}))
 
-    assert [2, 2] == [len(window) for window in driven.windows]
-    rewards = [reward for group in groups for reward in group.rewards]
-    assert_follows(driven.windows, of_grpo(driven, rewards, 2, Options(loss_type="grpo", beta=0.1)))
+    assert {2} == {len(window) for window in driven.windows}
+    told = Options(loss_type=loss_type, beta=beta, max_completion_length=16)
+    assert_follows(driven.windows, of_grpo(driven, [reward for group in groups for reward in group.rewards], 2, told))

@@ -7,7 +7,7 @@ import pytest
 
 from instrument.ranks import merge
 from instrument.report.report import Report
-from tests.instrument.records import a_record, a_row, a_window
+from tests.instrument.records import a_record, a_row, a_window, an_after
 
 # Two ranks of two micro-batches; 10 targets in all, and rows with ids of their own.
 WEIGHTS = [[[3, 1], [2]], [[1], [3]]]
@@ -235,8 +235,28 @@ def test_notes_say_of_which_rank_they_are():
     assert merge([first, replace(second, notes=["odd"])]).notes == ["rank 1: odd"]
 
 
-def test_what_was_measured_after_backward_is_not_taken_for_that_of_all_ranks():
-    whole = merge(two_ranks(after="a rank's own"))
+def test_what_was_measured_after_backward_is_kept_of_every_rank():
+    found = [an_after(before=np.array([1.0, norm]), entry=np.array([1.0, norm])) for norm in (2.0, 3.0)]
+    first, second = two_ranks()
+    first.windows[0].after, second.windows[0].after = found
 
-    assert whole.windows[0].after is None
-    assert whole.notes == ["reach, closure and the optimizer's step are not put together over ranks"]
+    (verdict,) = Report(whole := merge([first, second])).verdicts
+    assert [after.before.tolist() for after in whole.windows[0].after.ranks] == [[1.0, 2.0], [1.0, 3.0]]
+    assert verdict.faults == ("the 2 ranks hold different gradients of b, 1 of 2",)
+    assert verdict.stage == "all-reduce"
+
+
+def test_a_rank_without_the_optimizer_leaves_no_verdict():
+    first, second = two_ranks()
+    first.windows[0].after = an_after()
+
+    with pytest.raises(ValueError, match=r"window 0 of ranks \[1\] was watched without the optimizer"):
+        merge([first, second])
+
+
+def test_ranks_that_train_other_parameters_leave_no_verdict():
+    first, second = two_ranks()
+    first.windows[0].after, second.windows[0].after = an_after(), an_after(names=("a", "c"))
+
+    with pytest.raises(ValueError, match="rank 1 trains other parameters than rank 0: b"):
+        merge([first, second])

@@ -2,16 +2,17 @@
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from instrument.after_record import Addends, Step, Sum
 from instrument.ranks import merge
 from instrument.report.report import Report
 from instrument.saved import load, save
-from tests.instrument.records import a_record, a_row, a_window
+from tests.instrument.records import a_record, a_row, a_window, an_after
 
 
 def two_records():
@@ -114,8 +115,14 @@ def test_nothing_measured_is_not_saved(tmp_path):
         Report(a_record()).save(tmp_path)
 
 
-def test_what_was_measured_after_backward_is_said_not_to_be_saved(tmp_path):
-    save(a_record(a_window(a_row([0.1]), after="a rank's own")), tmp_path)
+def test_what_was_measured_after_backward_comes_back_as_it_was(tmp_path):
+    step = Step("SGD", "", *(np.array([0.1, np.nan]) for _ in range(6)), hidden=np.array([True, False]))
+    sums = [Sum("last norm", "a", 0.1 + 0.2, 1.0, np.inf, 3, {"words": 1 / 3}, [0.0, 1 / 3])]
+    addends = [
+        Addends("embedding rows", "b", np.array([3, 5]), *(np.ones((1, 2)) / 3 for _ in range(3)), 2, np.zeros(0))
+    ]
+    after = an_after(step=step, sums=sums, addends=addends, unsummed=("head: why",), ranks=[an_after()])
+    save(a_record(a_window(a_row([0.1]), after=after)), tmp_path)
 
-    assert load(tmp_path).windows[0].after is None
-    assert load(tmp_path).notes == ["reach, closure and the optimizer's step were measured too, but are not saved"]
+    loaded = load(tmp_path).windows[0].after
+    assert repr(asdict(loaded)) == repr(asdict(after))
