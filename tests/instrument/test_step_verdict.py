@@ -16,7 +16,7 @@ OPTIMIZERS = {
 
 
 def steps(kind, count=3, spoilt=None, size=1.0):
-    """Readings of steps on gradients of about this size; "late" has a gradient from the second one on. A spoilt parameter moves twice as far."""
+    """Readings of steps; "late" has a gradient from the second one on; a spoilt parameter moves twice as far."""
     made = torch.Generator().manual_seed(0)
     shapes = {"small": (3,), "large": (40, 7), "late": (5, 5), "other rate": (3, 4)}
     held = {name: torch.randn(shape, generator=made, requires_grad=True) for name, shape in shapes.items()}
