@@ -62,9 +62,15 @@ def beside(attached: Any) -> dict[str, Any]:
         "certificate": attached.witness.certificate(),
         "changes": attached.changes,
         "leaks": None if search is None else search.found,
-        "unsearched": "" if search is None else search.why,
+        "unsearched": several(attached.record) if search is None else search.why,
         "own_labels": search is not None and search.labelled,
     }
+
+
+def several(record: Any) -> str:
+    """That nobody asked whether documents of one row see each other; empty where each row has one."""
+    most = max((row.starts.size for window in record.windows for row in window.rows), default=0)
+    return f"a row holds {most} documents, and whether one sees another is asked by --leaks" if most > 1 else ""
 
 
 def why_nothing(finder: Finder, ending: Ending) -> str:

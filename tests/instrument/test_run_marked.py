@@ -1,6 +1,7 @@
 """Which tokens are trained is held against what the script's own dataset marks as answers, row by row."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,6 +79,16 @@ def test_a_mask_that_is_not_the_datasets_is_told_in_words(text, fault, code, wor
 
     assert hits.count
     assert words in found[code]
+
+
+def test_a_row_whose_answer_was_not_found_is_told_in_words(tmp_path):
+    short = PAIRS.replace('("who ran", ', '("who", ')
+    with planted(CATALOGUE["answer_marker_missed"]) as hits:
+        _, found = findings(tmp_path, short)
+
+    assert hits.count
+    assert re.search(r"nothing in rows? [\d, ]+ is trained", found["nothing-trained-in-row"])
+    assert "tokens of answers are no targets" in found["answer-not-trained"]
 
 
 def test_rows_that_are_not_found_are_not_compared_and_it_is_said(tmp_path):

@@ -1,12 +1,13 @@
 """Losses that are no token mean are held against their own closed form, on the batches of the script itself."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 from accelerate import Accelerator
 
 from faults import CATALOGUE, planted
-from tests.instrument.scripts import EXAMPLES, run
+from tests.instrument.scripts import EXAMPLES, run, script
 
 # What these scripts do is theirs, as in a process of their own: libraries warn of their own names.
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("fresh_accelerate")]
@@ -79,3 +80,34 @@ def test_micro_batches_that_are_added_up_are_named_in_online_dpo(tmp_path):
 
     assert "preference-weights" == found["code"]
     assert "times as much (OnlineDPOTrainer, sigmoid)" in found["said"]
+
+
+DPO = (
+    (EXAMPLES / "dpo_lora.py").read_text().replace("beta=0.3,", "beta=0.3,\n            precompute_ref_log_probs=True,")
+)
+KTO = (
+    (EXAMPLES / "preference.py")
+    .read_text()
+    .replace("KTOConfig(**settings)", "KTOConfig(**settings, precompute_ref_log_probs=True)")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "said"),
+    [
+        (DPO, "", "OK: every target weighs what DPOTrainer documents (sigmoid)"),
+        (DPO, "pairs_added_up", "2 times as much (DPOTrainer, sigmoid)"),
+        (KTO, "", "OK: every target weighs what KTOTrainer documents (kto)"),
+        (KTO, "unpaired_added_up", "2 times as much (KTOTrainer, kto)"),
+    ],
+    ids=["dpo", "dpo-added", "kto", "kto-added"],
+)
+def test_a_reference_that_was_asked_beforehand_is_taken_from_the_batch(text, fault, said, tmp_path):
+    with planted(CATALOGUE[fault]) if fault else nullcontext() as hits:
+        result = run("--stop", "--json", tmp_path / "run.json", script(text))
+
+    found = json.loads((tmp_path / "run.json").read_text())
+    assert "precompute_ref_log_probs=True" in text
+    assert said in found["said"]
+    assert not fault or hits.count
+    assert bool(fault) == result.exit_code
