@@ -27,7 +27,7 @@ def kinds() -> dict[str, Kind]:
     """Every code, the first that fits a sentence being its own."""
     return {
         "unreadable": Kind(r"none of \d+ targets can be read", "reading", "rounding hides every weight"),
-        "ambiguous": Kind(r"rounding in \w+ hides whether", "reading", "rounding hides which formula it is"),
+        "ambiguous": Kind(r"(rounding in \w+|alike, which) hides whether", "reading", "two formulas look alike"),
         "unscored-target": Kind(
             r"targets that should be scored carried no label", "labels", "targets that should be trained are not"
         ),

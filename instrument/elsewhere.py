@@ -4,6 +4,7 @@ import numpy as np
 
 from .readable import tolerance, unreadable
 from .record import Record, Row, Window
+from .smoothing import left_by, smoothing_of
 
 
 def elsewhere_in_gradient(window: Window) -> list[str]:
@@ -33,11 +34,12 @@ def missing(record: Record) -> list[str]:
     return [f"{len(record.missing)} of the rows that were given never ran: {rows}"] if rows else []
 
 
-def elsewhere(record: Record, window: Window, n: int) -> list[str]:
-    """What is wrong apart from the weights of scored targets."""
+def elsewhere(record: Record, window: Window, n: int, hidden: float = 0.0) -> list[str]:
+    """What is wrong apart from the weights of scored targets; hidden: share of smoothing where none can be seen."""
     faults = elsewhere_in_gradient(window)
     rows = window.rows
-    odd = sum(int(np.sum(unexplained(record, row, window.micro_batches))) for row in rows)
+    share, low, high = smoothing_of(record, window)
+    odd = sum(int(np.sum(unexplained(record, row, window.micro_batches, share or hidden))) for row in rows)
     if odd:
         faults.append(
             f"the gradient of {odd} of {n} targets is not a multiple of their own: another term or target is in"
@@ -45,7 +47,6 @@ def elsewhere(record: Record, window: Window, n: int) -> list[str]:
     others = sum(not_the_next(row) for row in rows)
     if others:
         faults.append(f"{others} of {n} targets are scored on another token than the one that follows in their row")
-    share, low, high = smoothing_of(record, window)
     # Label smoothing is one number for all; a share is off by at most the rounding of its target, and so is the median.
     errors = [tolerance(record, row, window.micro_batches)[row.scored] for row in rows]
     slack = 2 * float(np.nanmax(np.concatenate(errors), initial=0.0))
@@ -72,10 +73,10 @@ def lost_on_the_way(window: Window) -> int:
     return int(sum(np.sum(~near) for near in same))
 
 
-def remarks(record: Record, window: Window, scored: int) -> list[str]:
-    """What a reader should know though nothing is wrong."""
+def remarks(record: Record, window: Window, scored: int, share: float = 0.0) -> list[str]:
+    """What a reader should know though nothing is wrong; share of label smoothing, if known otherwise."""
     said = []
-    smoothing = smoothing_of(record, window)[0]
+    smoothing = smoothing_of(record, window)[0] or share
     if smoothing:
         said.append(f"label smoothing {smoothing:.3g}")
     blind = unreadable(record, window)
@@ -89,19 +90,7 @@ def remarks(record: Record, window: Window, scored: int) -> list[str]:
     return said
 
 
-def unexplained(record: Record, row: Row, micro_batches: int) -> np.ndarray:
+def unexplained(record: Record, row: Row, micro_batches: int, share: float = 0.0) -> np.ndarray:
     """[n] scored targets whose gradient has a part that neither the target nor label smoothing explains."""
     allowed = tolerance(record, row, micro_batches) * np.abs(row.weight + row.uniform)
-    return row.scored & (row.remainder > allowed)
-
-
-def smoothing_of(record: Record, window: Window) -> tuple[float, float, float]:
-    """Share of a target's weight that lies on the uniform direction: median, smallest, largest; 0 without smoothing."""
-    shares = [np.zeros(0)]
-    for row in window.rows:
-        seen = row.scored & ~np.isnan(tolerance(record, row, window.micro_batches))
-        total = (row.weight + row.uniform)[seen]
-        shares.append(np.divide(row.uniform[seen], total, out=np.full(total.shape, np.inf), where=total != 0))
-    share = np.concatenate(shares)
-    share = share[np.isfinite(share)]
-    return (float(np.median(share)), float(share.min()), float(share.max())) if share.size else (0.0, 0.0, 0.0)
+    return row.scored & (row.remainder > allowed + left_by(record, row, micro_batches, share))

@@ -12,6 +12,7 @@ Letters: b rows, t places of a row that have logits (1 where the row has them), 
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -57,6 +58,7 @@ def read_rows(
     logits_nk, gradient_nk = logits.reshape(-1, k), gradient.reshape(-1, k)
     came_n = (gradient_nk != 0).any(-1)
     target_n, scored_n = gradient_nk.argmin(-1), came_n
+    sides: tuple[Tensor, ...] = ()
     if kind != CLASSES:
         read = read_numbers(logits_nk, gradient_nk, numbers(labels, logits_nk), kind)
         target_n, scored_n = torch.full_like(target_n, -1), torch.ones_like(came_n)
@@ -66,11 +68,23 @@ def read_rows(
             scored_n = label_n != IGNORED
             target_n = torch.where(scored_n, label_n, target_n)
         read = read_live(ReplayedHead(lambda logits_1nk: logits_1nk, k, None), logits_nk, gradient_nk, target_n)
+        sides = uniform_sides(logits_nk, target_n)
     active_n = (came_n | scored_n).cpu()
     other = [0.0 if name in ("weight", "remainder", "uniform") else math.nan for name in LiveReading._fields]
     read = LiveReading(*(torch.where(active_n, x.cpu(), y).reshape(b, -1) for x, y in zip(read, other)))
     target_bt, scored_bt = target_n.reshape(b, -1).cpu(), scored_n.reshape(b, -1).cpu()
-    return [row_of(micro_batch, *each) for each in zip(target_bt, scored_bt, zip(*read))]
+    rows = [row_of(micro_batch, *each) for each in zip(target_bt, scored_bt, zip(*read))]
+    told = [dict(zip(("along", "across"), each)) for each in zip(*(x.cpu().reshape(b, -1).numpy() for x in sides))]
+    return [replace(row, **each) for row, each in zip(rows, told)] if told else rows
+
+
+def uniform_sides(logits_nk: Tensor, target_n: Tensor) -> tuple[Tensor, Tensor]:
+    """Along and across, as in record.Row, of the gradient of -mean_v log p(v) beside each class's own."""
+    p_nk = torch.softmax(logits_nk.double(), -1)
+    r_nk = p_nk - nn.functional.one_hot(target_n, p_nk.shape[-1])
+    u_nk = p_nk - 1 / p_nk.shape[-1]
+    along_n = (u_nk * r_nk).sum(-1) / r_nk.square().sum(-1)
+    return along_n, (u_nk - along_n[:, None] * r_nk).norm(dim=-1) / r_nk.norm(dim=-1)
 
 
 def row_of(micro_batch: int, target_t: Tensor, scored_t: Tensor, read: tuple[Tensor, ...]) -> Row:

@@ -41,6 +41,9 @@ class Row:
         backward_weight: [n] the same weight read from what backward delivered to the input, before the parameter's
             own gradient; equal to `weight` where the two are one measurement.
         rank: data-parallel rank on which it ran.
+        along: [n] <u, r>/|r|^2 of the gradient u of -mean_v log p(v) and the target's own r, where logits are read;
+            empty elsewhere, as `across`.
+        across: [n] |u - along r|/|r|: 0 where label smoothing looks like a smaller weight.
         starts: [d] where each document of the row begins, as the batch said; 0 alone where it said nothing.
     """
 
@@ -58,6 +61,8 @@ class Row:
     amplification: Floats
     backward_weight: Floats
     rank: int = 0
+    along: Floats = field(default_factory=lambda: np.zeros(0))
+    across: Floats = field(default_factory=lambda: np.zeros(0))
     starts: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
 

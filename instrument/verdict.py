@@ -12,6 +12,7 @@ from .candidates import Candidate, expected_first, same_form
 from .elsewhere import elsewhere, remarks
 from .readable import readable_weights, spread, tolerance, unreadable
 from .record import Record, Window
+from .smoothing import smoothed
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,10 @@ def judge(record: Record, window: Window) -> Verdict:
     if not any(fit.fits for fit in fits):
         fits += [fit for c in scaled_mean(record, window, of) if (fit := compare(record, window, c, of)) is not None]
     good = [fit for fit in fits if fit.fits]
+    meant = expected_first(window, record.expect)[0]
+    share = 0.0 if any(fit.candidate.name == meant.name for fit in good) else smoothed(record, window, meant, of)
+    if share and not good:
+        good = [Fit(meant, 0.0, True)]
     nearest = good[0] if good else min(fits, key=lambda fit: fit.deviation)
     if unreadable(record, window) == scored:
         faults.append(
@@ -90,6 +95,11 @@ def judge(record: Record, window: Window) -> Verdict:
         faults.append(
             f"token weights follow none of {len(fits)} known formulas; the nearest is the {nearest.candidate.name} "
             f"({nearest.candidate.equation}), off by up to {nearest.deviation:.3g} of a token-mean weight"
+        )
+    elif nearest.candidate.name != record.expect and share:
+        faults.append(
+            f"the classes are two or too much alike, which hides whether it is {meant.name} with label smoothing "
+            f"{share:.3g} or {nearest.candidate.name}"
         )
     elif nearest.candidate.name != record.expect:
         weights = " to ".join(dict.fromkeys(f"{end:.4g}" for end in spread(record, window, of)))
@@ -103,14 +113,14 @@ def judge(record: Record, window: Window) -> Verdict:
             for fit in good[1:]
             if not same_form(window, of, nearest.candidate, fit.candidate)
         ]
-    faults += elsewhere(record, window, n)
+    faults += elsewhere(record, window, n, share)
     verdict = Verdict(
         nearest.candidate.name if good else None,
         nearest.candidate.equation if good else "",
         nearest,
         tuple(fit.candidate.name for fit in good[1:]),
         tuple(faults),
-        tuple(remarks(record, window, scored)),
+        tuple(remarks(record, window, scored, share if good and nearest.candidate is meant else 0.0)),
     )
     if window.after is not None:
         verdict = with_after(record, window, verdict, loss_scale(record, window, of))

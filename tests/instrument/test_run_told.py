@@ -14,7 +14,7 @@ from instrument.run.page import page
 from instrument.run.ranks import Meeting
 from instrument.run.tokens import runs_of, sentences, text_of
 from tests.instrument.records import a_record, a_row, a_window
-from tests.instrument.scripts import LOOP, run, script
+from tests.instrument.scripts import EXAMPLES, LOOP, run, script
 
 
 class Words:
@@ -179,6 +179,34 @@ def test_a_loss_outside_of_the_model_that_follows_no_formula_is_not_judged():
     assert result.exit_code == 0
     assert "weighbridge: NOT JUDGED: token weights follow none of" in result.stderr
     assert "the loss is computed outside of the model, so this may be meant" in result.stderr
+
+
+SMOOTHED = (EXAMPLES / "classification.py").read_text().replace("use_cpu=True", "use_cpu=True, SMOOTHING")
+ALIKE = "    torch.nn.init.zeros_(model.score.weight)\n    trainer = Trainer("
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("factor", "alike", "verdict"),
+    [
+        (
+            "0.1",
+            True,
+            "NOT JUDGED: the classes are two or too much alike, which hides whether it is token mean with label ",
+        ),
+        ("0.1", False, "OK: every target weighs the same: token mean, w = 1/N"),
+        ("0.0", True, "OK: every target weighs the same: token mean, w = 1/N"),
+    ],
+)
+def test_smoothing_of_a_classifier_is_no_fault_however_indifferent_it_is(factor, alike, verdict, fresh_accelerate):
+    text = SMOOTHED.replace("SMOOTHING", f"label_smoothing_factor={factor}")
+    text = text.replace("    trainer = Trainer(", ALIKE) if alike else text
+
+    result = run("--stop", "--windows", 1, script(text), "--accumulation", 1)
+
+    assert result.stderr.startswith(f"weighbridge: {verdict}")
+    assert 0 == result.exit_code
+    assert ("label smoothing 0.1" in result.stderr) is (factor == "0.1")
 
 
 def test_drawing_leaves_matplotlib_as_it_was():
