@@ -6,7 +6,6 @@ inside a hook is kept and raised when the capture ends.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -16,36 +15,11 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from . import refusals
+from .captured import Arrival, CapturedWindow
 from .forward import Forward, describe, hidden_states, named_arguments, token_ids, without_graph
 from .norms import norms, own_part
 from .skipped import Unfinished, leaves_out
 from .step_closure import StepClosure, in_its_place, own_closure
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A gradient that came to the read point: of which forward, in which backward, and what was read from it."""
-
-    forward: Forward
-    backward: int
-    reading: Any
-
-
-@dataclass
-class CapturedWindow:
-    """All that arrived between two optimizer steps.
-
-    Attributes:
-        arrivals: in the order in which they came.
-        stepped: an optimizer that holds parameters of the model ended the window.
-        reached: trainable parameters that hold a gradient at its end; 0 when all of them are zero.
-        trainable: trainable parameters.
-    """
-
-    arrivals: list[Arrival] = field(default_factory=list)
-    stepped: bool = False
-    reached: int = 0
-    trainable: int = 0
 
 
 class Replay:
@@ -75,7 +49,8 @@ class Capture:
         describe: describe(arguments, tensor, number, where) notes what a forward was about.
 
     `after`, when set before it is entered, is told of what it sees too: see after.AfterBackward. `witness`, when set,
-    makes each call that comes out of a hook: see run.certificate.Witness.
+    makes each call that comes out of a hook: see run.certificate.Witness. `leave_out`, when set, is told of the
+    forwards of a window that is thrown away, and before which window that was.
     """
 
     def __init__(
@@ -106,6 +81,7 @@ class Capture:
         self._hooks: list[Any] = []
         self.after: Any = None
         self.witness: Callable[..., None] | None = None
+        self.leave_out: Callable[[int, list[Forward]], None] | None = None
 
     def __enter__(self) -> "Capture":
         self._hooks = [
@@ -201,21 +177,20 @@ class Capture:
             if self._unfinished.emptied(self._held):
                 self._give_up()
             self._backward_open = True
-            torch.autograd.Variable._execution_engine.queue_callback(self._let_others_end)
+            queue = torch.autograd.Variable._execution_engine.queue_callback
+            # Twice, since what averages over the ranks may queue its own end later than this.
+            queue(lambda: queue(self._end_backward))
         # A finite sum has finite terms only, and is found eight times sooner than all of them are looked at.
         if not bool(gradient.sum().isfinite()) and not bool(gradient.isfinite().all()):
             # A loss scaler may yet throw it away; a step on it is an error.
             self._unfinished.meet(forward.index, self._where)
+            self._open.lost.append(forward)
             return
         with torch.no_grad():
             reading = self._take(forward, output, gradient.detach())
             if self.after is not None:
                 self.after.arrived(output, gradient.detach(), reading)
         self._open.arrivals.append(Arrival(forward, self.backwards, reading))
-
-    def _let_others_end(self) -> None:
-        # What averages over the ranks may have queued its own end later than this.
-        torch.autograd.Variable._execution_engine.queue_callback(self._end_backward)
 
     def _end_backward(self) -> None:
         self._backward_open = False
@@ -229,7 +204,9 @@ class Capture:
         return [p for p in self._parameters if p.requires_grad]
 
     def _give_up(self) -> None:
-        self._open = CapturedWindow()
+        window, self._open = self._open, CapturedWindow()
+        if self.leave_out is not None:
+            self.leave_out(self.windows, [*(arrival.forward for arrival in window.arrivals), *window.lost])
         self._unfinished.throw_away(self.windows)
         if self.after is not None:
             self.after.drop()

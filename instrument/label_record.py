@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .capture import Capture, CapturedWindow, Replay
+from .capture import Capture, Replay
+from .captured import CapturedWindow
 from .forward import Forward, token_ids
 from .gathering import note
 from .half_precision import rounded_amplification

@@ -19,12 +19,14 @@ class Entry(NamedTuple):
     """One run of one sample.
 
     Attributes:
-        window, rank, micro_batch: where it ran.
+        window, rank, micro_batch: where it ran; of one that was left out, the window before which it did.
         sample: its id.
         tokens: of the sample.
         targets: of them, those that were scored.
         divisor: what each target was divided by, 1 / w; nan where it has none, or where they differ.
         due: what it should have been divided by, N: the scored targets of the window on all ranks.
+        used: a step consumed its gradient. Otherwise it was thrown away, as by a loss scaler; then targets, divisor and
+            due are 0, nan and 0.
     """
 
     window: int
@@ -35,6 +37,7 @@ class Entry(NamedTuple):
     targets: int
     divisor: float
     due: int
+    used: bool = True
 
 
 def sample_id(tokens: ArrayLike) -> str:
@@ -61,12 +64,25 @@ def ledger(*records: Record) -> list[Entry]:
     if parts:
         raise ValueError(f"this is rank {parts[0].rank} of {parts[0].ranks}: merge the records of all ranks first")
     entries: list[Entry] = []
-    for window in (window for record in records for window in record.windows):
-        number = entries[-1].window + 1 if entries else 0
-        due = sum(int(row.scored.sum()) for row in window.rows)
-        for row in window.by_micro_batch():
-            entries += [Entry(number, row.rank, row.micro_batch, *told, due) for told in documents(row)]
+    first = 0
+    for record in records:
+        for number, window in enumerate(record.windows):
+            entries += thrown_away(record, number, first)
+            due = sum(int(row.scored.sum()) for row in window.rows)
+            for row in window.by_micro_batch():
+                entries += [Entry(first + number, row.rank, row.micro_batch, *told, due) for told in documents(row)]
+        entries += thrown_away(record, len(record.windows), first)
+        first += len(record.windows)
     return entries
+
+
+def thrown_away(record: Record, number: int, first: int) -> Iterable[Entry]:
+    """Documents whose gradient was thrown away before a window of the record."""
+    for left in (left for left in record.left_out if left.window == number):
+        for start, end in zip(left.starts, [*left.starts[1:], left.ids.size]):
+            sample = sample_id(left.ids[start:end])
+            place = (first + number, left.rank, left.micro_batch)
+            yield Entry(*place, sample, int(end - start), 0, float("nan"), 0, used=False)
 
 
 def documents(row: Row) -> Iterable[tuple[str, int, int, float]]:
@@ -97,7 +113,9 @@ def odd_samples(entries: Sequence[Entry], samples: Sequence[ArrayLike], epochs: 
     for name, count in due.items():
         if ran[name] != count:
             places = ", ".join(
-                f"window {e.window} rank {e.rank} micro-batch {e.micro_batch}" for e in entries if e.sample == name
+                f"{'' if e.used else 'left out before '}window {e.window} rank {e.rank} micro-batch {e.micro_batch}"
+                for e in entries
+                if e.sample == name
             )
             told.append(f"sample {names.index(name)} ran {ran[name]} times, {count} due: {places or 'nowhere'}")
     strange = [entry for entry in entries if entry.sample not in due]

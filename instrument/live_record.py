@@ -9,24 +9,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .capture import Capture, CapturedWindow, Replay
+from .capture import Capture, Replay
+from .captured import CapturedWindow
 from .forward import Forward, hidden_states
-from .gathering import note
+from .gathering import note, place
 from .leak_sequences import from_batch
 from .live import LiveReading, read_live
 from .locate import Head, Place
-from .record import Record, Row, Window, padding_share
+from .record import LeftOut, Record, Row, Window, padding_share
 
 
 class LiveRecorder:
     """Reads each gradient as it arrives and keeps numbers only: no tensor of a finished step stays alive."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, found: Place) -> None:
         # Vocabulary and dtypes are known when the first gradient comes.
-        self.record = Record("live", place.where, 0, "", "")
-        self.capture = Capture(place.root, place.read_point, place.where, self._take, self._close)
+        self.record = Record("live", found.where, 0, "", "")
+        self.capture = Capture(found.root, found.read_point, found.where, self._take, self._close)
         self.record.notes = self.capture.notes
-        self._place = place
+        self.capture.leave_out = self._leave_out
+        self._place = found
         self._head: Head | None = None
 
     def head(self) -> Head | None:
@@ -44,8 +46,29 @@ class LiveRecorder:
                 self.record.work_dtype, self.record.loss_dtype = work, "float32" if work == "float64" else work
             return read_batch(self._head, forward, hidden_states(output), gradient_bth)
 
+    def _leave_out(self, window: int, forwards: list[Forward]) -> None:
+        for number, forward in enumerate(sorted(forwards, key=lambda forward: forward.index)):
+            self.record.left_out += samples_of(window, number, forward)
+
     def _close(self, window: CapturedWindow) -> None:
         note(self.record, measured(window), self._place.root)
+
+
+def samples_of(window: int, number: int, forward: Forward) -> list[LeftOut]:
+    """The rows of a forward whose gradient was thrown away."""
+    document_bt, mask_bt, rank = documents_of(forward).cpu().numpy(), masked(forward).cpu().numpy(), max(place()[0], 0)
+    found = []
+    for ids, document, kept in zip(forward.input_ids.cpu().numpy(), document_bt, mask_bt):
+        if kept.any():
+            starts = np.flatnonzero(np.diff(document[kept], prepend=-1))
+            found.append(LeftOut(window, number, ids[kept], starts, rank))
+    return found
+
+
+def masked(forward: Forward) -> Tensor:
+    """[b, t] whether a token stands there and no padding."""
+    mask = forward.attention_mask
+    return torch.ones_like(forward.input_ids, dtype=torch.bool) if mask is None else mask > 0
 
 
 def measured(window: CapturedWindow) -> Window:
@@ -87,9 +110,7 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
     next_bt = torch.nn.functional.pad(ids_bt, (0, 1))[:, 1:]
     # In float64, since numpy has no bfloat16.
     size_bt = gradient_bth.abs().amax(-1).double()
-    mask_bt = (
-        torch.ones_like(ids_bt, dtype=torch.bool) if forward.attention_mask is None else forward.attention_mask > 0
-    )
+    mask_bt = masked(forward)
     if forward.labels is None:
         target_bt, scored_bt = next_bt, size_bt > 0
         scored_bt[:, -1] = False

@@ -17,7 +17,8 @@ from torch import Tensor
 from transformers import LlamaForCausalLM
 
 from . import readout
-from .capture import Capture, CapturedWindow, Replay
+from .capture import Capture, Replay
+from .captured import CapturedWindow
 from .forward import Forward, hidden_states
 from .gathering import note, place
 from .probe import IGNORED, PAD

@@ -48,8 +48,9 @@ def merge(records: Sequence[Record]) -> Record:
     if first.instrument == "probe":
         windows = [replace(window, rows=each_once(window.rows)) for window in windows]
     notes = [f"rank {record.rank}: {note}" for record in order for note in record.notes]
+    left_out = sorted((left for record in order for left in record.left_out), key=lambda left: left.window)
     missing = set.intersection(*(set(record.missing) for record in order))
-    return replace(first, windows=windows, notes=notes, missing=sorted(missing), rank=-1)
+    return replace(first, windows=windows, notes=notes, missing=sorted(missing), left_out=left_out, rank=-1)
 
 
 def merge_window(windows: Sequence[Window], number: int) -> Window:

@@ -67,6 +67,25 @@ class Row:
 
 
 @dataclass
+class LeftOut:
+    """One sequence whose gradient was thrown away, as by a loss scaler, its padding taken off.
+
+    Attributes:
+        window: number of the window before which it ran.
+        micro_batch: forward of the window that was thrown away.
+        ids: [n] token ids.
+        starts: as in Row.
+        rank: data-parallel rank on which it ran.
+    """
+
+    window: int
+    micro_batch: int
+    ids: Ints
+    starts: Ints
+    rank: int = 0
+
+
+@dataclass
 class Window:
     """What happened up to one optimizer step.
 
@@ -155,6 +174,7 @@ class Record:
         versions: what was measured.
         tokens: ids and targets are tokens; otherwise classes of a head that has a vocabulary of its own.
         expect: the form that the run is meant to follow, a name of candidates.objectives().
+        left_out: what ran in windows whose gradient was thrown away.
     """
 
     instrument: str
@@ -172,6 +192,7 @@ class Record:
     versions: dict[str, str] = field(default_factory=lambda: installed())
     tokens: bool = True
     expect: str = "token mean"
+    left_out: list[LeftOut] = field(default_factory=list)
 
 
 def installed() -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .after_saved import KINDS, after_of
 from .ranks import merge
-from .record import Record, Row, Window
+from .record import LeftOut, Record, Row, Window
 
 TYPES = {"ids": np.int64, "target": np.int64, "starts": np.int64, "scored": np.bool_, "intended": np.bool_}
 
@@ -58,7 +58,7 @@ def name_of(rank: int, ranks: int) -> str:
 
 def scheme() -> str:
     """How a file is laid out; it changes whenever a field does."""
-    names = [field.name for kind in (Record, Window, Row, *KINDS) for field in fields(kind)]
+    names = [field.name for kind in (Record, Window, Row, LeftOut, *KINDS) for field in fields(kind)]
     return f"2 {' '.join(names)}"
 
 
@@ -79,17 +79,22 @@ def read(file: Path) -> Record:
         )
         for window in plain.pop("windows")
     ]
-    return Record(**plain, windows=windows)
+    left_out = [LeftOut(**{**left, **arrays_of(left)}) for left in plain.pop("left_out")]
+    return Record(**plain, windows=windows, left_out=left_out)
 
 
 def row_of(plain: dict[str, Any]) -> Row:
     """A row whose lists are arrays again."""
-    arrays: dict[str, Any] = {
+    return Row(**{**plain, **arrays_of(plain)})
+
+
+def arrays_of(plain: dict[str, Any]) -> dict[str, Any]:
+    """Those fields that are lists, as arrays."""
+    return {
         name: np.array(value, dtype=TYPES.get(name, np.float64))
         for name, value in plain.items()
         if isinstance(value, list)
     }
-    return Row(**{**plain, **arrays})
 
 
 def as_list(array: Any) -> Any:

@@ -10,7 +10,8 @@ from datasets import Dataset
 from transformers import PrinterCallback
 from trl import RewardConfig, RewardTrainer
 
-from ..capture import Capture, CapturedWindow, Replay
+from ..capture import Capture, Replay
+from ..captured import CapturedWindow
 from ..objective_record import Rewarded
 from ..readout import read_weights
 from ..record import Floats

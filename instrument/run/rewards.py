@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..capture import Capture, CapturedWindow, Replay
+from ..capture import Capture, Replay
+from ..captured import CapturedWindow
 from ..forward import Forward
 from ..gathering import note
 from ..label_record import describe_labels, logits_of

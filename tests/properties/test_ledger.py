@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from closed_forms.shares import filled_up
 from instrument import watch
-from instrument.ledger import ledger, times
+from instrument.ledger import ledger, sample_id, times
+from instrument.loops.data import padding_collator
 from instrument.loops.trainer import run_trainer
 from tests.instrument.records import a_record, a_row, a_window
 from tests.properties.loops import live_model, live_rows
 from tests.properties.strategies import RANKS, few, rank_shapes
 from tests.ranks.jobs import watched
 from tests.ranks.pool import measured
+from tests.strategies import Shape, shapes
 
 SHUFFLED = {"train_sampling_strategy": "random", "data_seed": 1}
 DISPATCHED = {"accelerator_config": {"dispatch_batches": True}, "pad_to": 7}
@@ -42,6 +44,38 @@ def test_each_sample_runs_once_an_epoch_on_one_rank(options, lengths, epochs, mi
         run_trainer(model, rows, micro_batch=micro_batch, accumulation=accumulation, num_train_epochs=epochs, **options)
 
     report.assert_each_sample_once(rows, epochs)
+
+
+@few
+# Few draws have a window behind the first one that overflows.
+@example(
+    shape=Shape((2, 4, 5, 3), ((True,), (True,) * 3, (True,) * 4, (True,) * 2), 1, 2, 0), overflows={1}, padding="left"
+)
+@given(shape=shapes(masks=False), overflows=st.sets(st.integers(0, 5)), padding=st.sampled_from(["left", "right"]))
+def test_each_sample_stands_once_in_the_ledger_used_or_left_out(shape, overflows, padding):
+    rows, model = live_rows(shape.lengths, shape.seed), live_model(0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    collate = padding_collator(padding, 0)
+    batches = [collate([{"input_ids": rows[b], "labels": rows[b]} for b in m]) for m in shape.micro_batches()]
+    used, left = [], []
+    # The first window is right, or there were nothing to weigh.
+    with watch(model, optimizer) as report:
+        for window, start in enumerate(range(0, len(batches), shape.accumulation)):
+            spoilt = window > 0 and window in overflows
+            parts = list(range(start, min(start + shape.accumulation, len(batches))))
+            for m in parts:
+                loss = model(**batches[m]).loss
+                (loss * float("inf") if spoilt and m == parts[-1] else loss).backward()
+            (left if spoilt else used).extend(sample_id(rows[b]) for m in parts for b in shape.micro_batches()[m])
+            if not spoilt:
+                optimizer.step()
+            optimizer.zero_grad()
+
+    entries = report.ledger()
+    assert [e.sample for e in entries if e.used] == used
+    assert [e.sample for e in entries if not e.used] == left
+    assert times(entries, rows) == shared_by_equals([1] * len(rows), rows)
+    assert all((e.targets, e.due) == (0, 0) for e in entries if not e.used)
 
 
 @pytest.mark.parametrize("run", RUNS)
