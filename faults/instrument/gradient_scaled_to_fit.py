@@ -9,8 +9,8 @@ def patch(original: Call) -> Call:
     """Scale what was measured to the norm of the sum."""
 
     def against(measured: Any, value: Any, size: Any, terms: int) -> Any:
-        norm = measured.norm()
-        return original(measured * (value.norm() / norm if norm else 1), value, size, terms)
+        norm, due = (float((x**2).sum()) ** 0.5 for x in (measured, value))
+        return original(measured * (due / norm if norm else 1), value, size, terms)
 
     return against
 
@@ -18,7 +18,7 @@ def patch(original: Call) -> Call:
 FAULT = Fault(
     family="instrument",
     library="instrument",
-    seam="instrument.closure:against",
+    seam="instrument.sums:against",
     mechanism="Only the direction is looked at, so that a gradient which is doubled on its way passes.",
     effect="closed_forms.misjudgements:all_right",
     quantity="verdict",
