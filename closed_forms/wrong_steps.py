@@ -104,6 +104,45 @@ def first_of_sum(micro_batches: int) -> list[Float]:
     return [np.array([0.0, 1.0] + [0.0] * (micro_batches - 1))]
 
 
+def own_of_rank(micro_batches: int, ranks: int) -> list[Float]:
+    """As ``whole_sum`` of the micro-batches of all ranks, rank by rank, when rank 0 keeps its own gradient.
+
+        s = 0, R, ..., R, 0, ..., 0
+
+    The mean over R ranks holds each micro-batch once, 1/R of what its own rank made of it. Reported in
+    https://github.com/EleutherAI/gpt-neox/pull/1259
+
+    Args:
+        micro_batches: of all ranks, R times those of one.
+        ranks: R, at least 1.
+
+    Raises:
+        ValueError: the micro-batches are not as many on each rank.
+    """
+    own = of_one_rank(micro_batches, ranks)
+    return [np.array([0.0] + [float(ranks)] * own + [0.0] * (micro_batches - own))]
+
+
+def summed_over_ranks(micro_batches: int, ranks: int) -> list[Float]:
+    """As ``own_of_rank``, when gradients are added up over the ranks and not divided.
+
+        s = 0, R, ..., R
+
+    Reported in https://github.com/tensorflow/benchmarks/issues/466
+    """
+    of_one_rank(micro_batches, ranks)
+    return [np.array([0.0] + [float(ranks)] * micro_batches)]
+
+
+def of_one_rank(micro_batches: int, ranks: int) -> int:
+    """Micro-batches of each rank."""
+    if ranks < 1 or micro_batches % ranks:
+        raise ValueError(
+            f"micro_batches={micro_batches} are not as many on each of ranks={ranks}: give those of all ranks"
+        )
+    return micro_batches // ranks
+
+
 def clipped(norms: Sequence[float], max_norm: float, scale: float) -> list[Float]:
     """Factor of each gradient between the last backward and the step: loss scale undone, then clipped.
 

@@ -75,3 +75,19 @@ def test_rates_by_hand():
     assert w.linear_rate(0.1, 9, 8) == 0
     assert w.linear_rate_of_micro_batches(0.1, 1, 8, 2) == pytest.approx(0.1 * 5 / 8)
     assert w.linear_rate_of_micro_batches(0.1, 4, 8, 2) == 0
+
+
+@given(own=st.integers(1, 4), ranks=st.integers(1, 4))
+def test_what_ranks_keep_for_themselves_is_in_their_mean_once(own, ranks):
+    m = own * ranks
+    kept = [np.roll(w.own_of_rank(m, ranks)[0][1:], r * own) for r in range(ranks)]
+
+    np.testing.assert_allclose(np.mean(kept, 0), w.whole_sum(m)[0][1:])
+    np.testing.assert_allclose(w.summed_over_ranks(m, ranks)[0] / ranks, w.whole_sum(m)[0])
+    assert w.own_of_rank(m, ranks)[0][0] == 0
+
+
+@pytest.mark.parametrize("form", [w.own_of_rank, w.summed_over_ranks])
+def test_ranks_share_their_micro_batches_evenly(form):
+    with pytest.raises(ValueError, match="micro_batches=3 are not as many on each of ranks=2"):
+        form(3, 2)

@@ -7,6 +7,7 @@ from instrument.ledger import ledger, times
 from tests.properties.loops import live_rows
 from tests.ranks.jobs import probed, watched
 from tests.ranks.pool import measured
+from tests.ranks.step_jobs import by_ddp
 
 
 def ranks_trainer():
@@ -52,4 +53,11 @@ def ranks_iterable():
     return epoch(8, loop="stream")
 
 
-RANKS = (ranks_trainer, ranks_epoch, ranks_uneven, ranks_shuffled, ranks_dispatched, ranks_iterable)
+def ranks_step():
+    """One window of a loop by hand, two micro-batches of a row on each rank, watched with its optimizer."""
+    rows = live_rows([4, 7, 5, 3], 0)
+    report = measured(by_ddp, 0, rows, rows, 1, 2)
+    return report, [{"micro_batches": 4, "ranks": 2}]
+
+
+RANKS = (ranks_step, ranks_trainer, ranks_epoch, ranks_uneven, ranks_shuffled, ranks_dispatched, ranks_iterable)
