@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from peft import PrefixTuningConfig, PromptEncoderConfig, PromptTuningConfig, get_peft_model
 from torch import nn
 from transformers import LlamaForQuestionAnswering
 
@@ -89,6 +90,16 @@ def test_a_model_without_a_base_or_without_a_head(make):
 def test_nothing_can_be_watched_in_a_plain_layer():
     with pytest.raises(ValueError, match=says("Linear is no causal model")):
         watch(nn.Linear(2, 2))
+
+
+# peft asks a model by a name that transformers is giving up.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")
+@pytest.mark.parametrize("kind", [PromptTuningConfig, PrefixTuningConfig, PromptEncoderConfig])
+def test_prompt_learning(kind):
+    model = get_peft_model(models.llama(), kind(task_type="CAUSAL_LM", num_virtual_tokens=3))
+
+    with pytest.raises(ValueError, match=says(f"{kind.__name__} puts learned positions before the tokens", "no ids")):
+        watch(model)
 
 
 # Emulated: deepspeed is not among what the tests install. It leaves these marks on every parameter that it takes over.
