@@ -12,6 +12,7 @@ import torch
 
 from instrument.leak_record import Leaks, Pair
 from instrument.leak_sequences import Span
+from instrument.record import LeftOut
 from instrument.run import charts
 from instrument.run.certificate import Certificate, Check
 from instrument.run.defaults import Change, changes
@@ -79,6 +80,15 @@ def test_a_long_ledger_is_cut_and_it_is_said():
 
     assert "30 more are in what" in text
     assert "230 runs of samples" in text
+
+
+def test_what_was_thrown_away_stands_in_the_ledger_as_that():
+    whole = outcome(a_window(a_row([0.5])))
+    plain = page(whole)
+    whole.record.left_out.append(LeftOut(0, 0, np.array([3, 4, 5]), np.zeros(1, int)))
+
+    assert 0 == plain.count("thrown away before this window")
+    assert 1 == page(whole).count("thrown away before this window")
 
 
 def test_the_ledger_of_a_run_tells_each_divisor(tmp_path):
