@@ -82,6 +82,30 @@ def test_a_divergence_of_sdft_over_other_words_is_a_fault(check, seam, change, m
     assert judge_objective(CHECKS[check](), [])[1] == "FAULT"
 
 
+@pytest.mark.parametrize("check", ["SDPO", "SDPO mixed with grpo"])
+@pytest.mark.parametrize(
+    ("seam", "change"),
+    [
+        ("compute_sampled_token_self_distillation_loss", lambda loss, *args, **options: 1.01 * loss(*args, **options)),
+        ("apply_importance_sampling_clipping", lambda loss, per_token, *args, **options: per_token),
+    ],
+)
+def test_a_wrong_lesson_of_sdpo_is_a_fault(check, seam, change, monkeypatch):
+    experimental("sdpo", "SDPO")
+    module = importlib.import_module("trl.experimental.sdpo.sdpo_trainer")
+    monkeypatch.setattr(module, seam, functools.partial(change, getattr(module, seam)))
+
+    assert judge_objective(CHECKS[check](), [])[1] == "FAULT"
+
+
+def test_a_wrong_policy_of_sdpo_is_a_fault_where_it_is_mixed_in(monkeypatch):
+    kind, _ = experimental("sdpo", "SDPO")
+    original = kind._compute_policy_loss
+    monkeypatch.setattr(kind, "_compute_policy_loss", lambda self, *args: 1.01 * original(self, *args))
+
+    assert judge_objective(CHECKS["SDPO mixed with grpo"](), [])[1] == "FAULT"
+
+
 def test_a_teacher_that_follows_twice_as_fast_is_a_fault(monkeypatch):
     experimental("sdft", "SDFT")
     kind = importlib.import_module("trl.experimental.sdft.teacher_sync").SyncTeacherModelCallback

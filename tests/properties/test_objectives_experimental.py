@@ -101,23 +101,23 @@ def test_every_token_of_a2po(drawn, betas, filtered, seed, data):
     assert ran == {n for n, of in enumerate(values) if any(of) or not filtered}
 
 
-@pytest.mark.parametrize("weight", [0.25, 1.0])
+@pytest.mark.parametrize(("weight", "loss_type"), [(1.0, "grpo"), (0.25, "grpo"), (0.25, "bnpo"), (0.25, "dapo")])
 @few
 @given(
     drawn=rollouts(),
-    loss_type=st.sampled_from(["grpo", "bnpo", "dapo"]),
     scale=st.sampled_from(["group", "none"]),
     kind=st.sampled_from(["base", "live", "ema"]),
     seed=seeds,
 )
 def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
     given_groups, split = drawn
-    # All completions end, and the first two of each group succeed, so that every micro-batch teaches something.
+    # All completions end, and the first two of each group succeed, so that every micro-batch teaches something; the
+    # second by more, so that the policy has something to learn in a group of two as well.
     groups = [
         Group(
             prompt,
             [(*ids, 2) if ids[-1] != 2 else ids for ids in completions],
-            [[1.0 * (i < 2)] for i in range(len(r))],
+            [[(1 + i / 2) * (i < 2)] for i in range(len(r))],
         )
         for prompt, completions, r in given_groups
     ]
