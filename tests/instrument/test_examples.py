@@ -99,7 +99,7 @@ def test_targets_of_a_classifier_are_told_as_classes(tmp_path):
     [
         (["ddp.py"], "", 0, "OK: every target weighs the same: token mean, w = 1/N"),
         (["ddp.py", "--mean-of-means"], "", 1, "FAULT [mean-of-rank-means]"),
-        (["ddp.py"], "forward_bypasses_ddp", 1, "FAULT [ranks-not-averaged]"),
+        (["ddp.py"], "forward_bypasses_ddp", 1, "FAULT [ranks-differ] the 2 ranks hold"),
         (["dpo_lora.py"], "", 0, "OK: every target weighs what DPOTrainer documents (sigmoid)"),
         (["dpo_lora.py"], "pairs_added_up", 1, "FAULT [preference-weights] rank 0: "),
         (["grpo.py"], "", 0, "OK: every target weighs what GRPOTrainer documents (dapo)"),

@@ -223,19 +223,6 @@ def test_a_forked_child_tells_nothing():
     assert "child 5" in told.stdout
 
 
-@pytest.mark.spawn
-def test_what_a_script_says_in_two_streams_stays_in_order_and_stands_before_the_verdict():
-    both = 'sys.stdout.write(f"out {step}.")\n        print(" err", step, file=sys.stderr)\n        sys.stdout.flush()'
-    name = script(LOOP.replace('print("step", step)', both))
-    joined = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-
-    plain = subprocess.run([sys.executable, name], **joined).stdout
-    told = subprocess.run([sys.executable, "-m", "instrument.cli", "run", name], **joined).stdout
-
-    assert told.startswith(plain)
-    assert told[len(plain) :].startswith("weighbridge: FAULT")
-
-
 @pytest.mark.parametrize(
     ("kinds", "status"),
     [

@@ -1,4 +1,4 @@
-"""`weighbridge run` on scripts whose work is done in other processes too: one verdict, and nothing said twice."""
+"""`weighbridge run` in a process of its own: what a script and its workers say and do is theirs, and stays in order."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.instrument.scripts import script
+from tests.instrument.scripts import LOOP, script
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,8 +66,13 @@ SCRIPT = """
 
 def in_a_process(*command):
     """What a command says, and its status."""
-    more = {"PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, **more})
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment())
+
+
+def environment():
+    """That of this process, without what takes the buffer off a stream."""
+    plain = {word: value for word, value in os.environ.items() if word != "PYTHONUNBUFFERED"}
+    return {**plain, "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
 
 
 @pytest.mark.spawn
@@ -83,3 +88,15 @@ def test_workers_of_a_script_tell_nothing_and_work_as_without_us(way, start):
     assert told.stderr.startswith("weighbridge: FAULT [mean-of-micro-batch-means]")
     assert 1 == told.stderr.count("weighbridge: ")
     assert f"rows made here: {way == 'pool'}" in told.stdout
+
+
+@pytest.mark.spawn
+def test_what_a_script_says_in_two_streams_stays_in_order_and_stands_before_the_verdict():
+    name = script(LOOP.replace('print("step", step)', 'print("step", step); print("beside", step, file=sys.stderr)'))
+    joined = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment()}
+
+    plain = subprocess.run([sys.executable, name], **joined).stdout
+    told = subprocess.run([sys.executable, "-m", "instrument.cli", "run", name], **joined).stdout
+
+    assert "beside 3" in plain
+    assert told.startswith(f"{plain}weighbridge: FAULT")
