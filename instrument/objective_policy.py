@@ -30,6 +30,7 @@ class Options:
     max_completion_length: int = 256
     steps_per_generation: int = 1
     top_entropy_quantile: float = 1.0
+    off_policy_mask_threshold: float | None = None
     rising: tuple[float, float] = (2.0, 3.0)
     falling: tuple[float, float] = (3.0, 2.0)
 
@@ -163,6 +164,10 @@ def policy_term(options: Options, batch: Scored, values: dict[str, Floats]) -> t
     mask = batch.mask
     kept = policy_masks.high_entropy(batch.entropy, mask, options.top_entropy_quantile)
     q_bt, a_b = values["policy"] - values["old"], values["advantage"]
+    if options.off_policy_mask_threshold is not None:
+        models = values["policy"], values["old"]
+        near = policy_masks.off_policy_rows(a_b[:, 0], *models, mask, options.off_policy_mask_threshold)
+        kept = kept & near[:, None]
     by_sequence = options.importance_sampling_level == "sequence"
     q = policy.mean_log_ratio(q_bt, mask)[:, None] if by_sequence else np.where(mask, q_bt, 0.0)
     if options.loss_type == "vespo":

@@ -118,6 +118,8 @@ def group_checks() -> list[Check]:
 def policy_checks() -> list[Check]:
     """Options of GRPOTrainer, and RLOOTrainer."""
     tight = {"beta": 0.0, "epsilon": 0.03, "epsilon_high": 0.05, "loss_type": "grpo"}
+    # Far from clipping, so that one of those that fell is dropped for its drift, and others are not.
+    drifted = {"off_policy_mask_threshold": 0.3, "epsilon": 0.9, "epsilon_high": 5.0}
     by_sequence = {**tight, "importance_sampling_level": "sequence"}
     return [
         ("GRPO as it comes", "the mean over each completion", grpo_as_it_comes),
@@ -134,6 +136,8 @@ def policy_checks() -> list[Check]:
         ("GRPO entropy bonus, top_entropy_quantile", CLOSED, encouraged(top_entropy_quantile=0.4)),
         ("GRPO adaptive entropy bonus", CLOSED, encouraged(use_adaptive_entropy=True, **CONTROL)),
         ("GRPO entropy bonus, its mean", DOCUMENTED, encouraged(share=True)),
+        ("GRPO off-policy mask", CLOSED, relative(drifted)),
+        ("GRPO normalize_then_sum", CLOSED, relative({"multi_objective_aggregation": "normalize_then_sum"})),
         ("GRPO with LoRA", CLOSED, relative({"beta": 0.1}, peft=True)),
         ("GRPO top_entropy_quantile, sequence", DOCUMENTED, entropy_by_sequence),
         ("GRPO truncated, in the mean", DOCUMENTED, truncated_in_the_mean),

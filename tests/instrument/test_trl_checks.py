@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from trl import RLOOTrainer
+from trl import GRPOTrainer, RLOOTrainer
 from typer.testing import CliRunner
 
 from instrument import checks, trl_checks, trl_trainers
@@ -108,6 +108,17 @@ def test_a_check_fails_when_the_trainer_is_wrong(name, seam, change, monkeypatch
     monkeypatch.setattr(owner, attribute, lambda *args, **kwargs: change(original(*args, **kwargs)))
 
     assert outcome(name).status == "FAULT"
+
+
+def test_a_completion_that_drifted_and_is_kept_is_a_fault(monkeypatch):
+    original = GRPOTrainer.get_off_policy_mask
+    monkeypatch.setattr(
+        GRPOTrainer,
+        "get_off_policy_mask",
+        staticmethod(lambda **given: original(**{**given, "off_policy_threshold": 9.0})),
+    )
+
+    assert outcome("GRPO off-policy mask").status == "FAULT"
 
 
 def test_a_seam_that_moved_is_not_run_and_names_it(monkeypatch):
