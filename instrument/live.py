@@ -162,6 +162,9 @@ def read_live(
     step, width = chunk(hidden_nh.shape[0], head.vocabulary, budget)
     if not head.slices:
         step, width = max(1, budget // head.vocabulary), head.vocabulary
+    # Each position holds some eight vectors as long as the hidden state, most of them in float64. With fewer than 128
+    # at once the head's matrix would be read too often.
+    step = min(step, max(128, budget // (16 * hidden_nh.shape[1])))
     parts = []
     for start in range(0, hidden_nh.shape[0], step):
         part = slice(start, start + step)

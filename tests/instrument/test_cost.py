@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from instrument import make_batch, watch
 from tests.instrument import models
+from tests.instrument.live_bytes import LiveBytes
 from tests.instrument.loops import ROWS
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,24 @@ def test_the_operations_of_a_window_are_bounded_for_each_parameter_and_beside_th
     each = (over[4] - over[1]) / (parameters[4] - parameters[1])
     assert each <= 20
     assert over[1] - each * parameters[1] <= 320
+
+
+@pytest.mark.parametrize("tokens", [1024, 2048])
+def test_the_peak_grows_by_less_than_one_copy_of_the_hidden_states(tokens):
+    peaks = []
+    for watched in (False, True):
+        model = models.llama(vocab_size=512, hidden_size=256, intermediate_size=512, num_hidden_layers=2)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        ids = torch.arange(tokens).remainder(509).reshape(-1, 64) + 3
+        with watch(model, optimizer) if watched else nullcontext():
+            for around in (nullcontext(), LiveBytes()):
+                with around:
+                    model(input_ids=ids, labels=ids).loss.backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+        peaks.append(around.peak)
+
+    assert peaks[1] - peaks[0] < tokens * 256 * 4
 
 
 @pytest.mark.parametrize("name", sorted(str(path.relative_to(ROOT)) for path in (ROOT / "instrument").rglob("*.py")))
