@@ -61,6 +61,13 @@ class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Judge the window that a step has just ended."""
+        self._judge(state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Judge it here under releases of transformers that do not tell of the optimizer's step, such as 4.40."""
+        self._judge(state.global_step - 1)
+
+    def _judge(self, step: int) -> None:
         attached, self._attached = self._attached, None
         if attached is None:
             return
@@ -74,7 +81,7 @@ class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
                 record, attached.objective, tokenizer, [attached.objective.hearing.heard]
             )
             outcome = Outcome([], 0, right, findings, record=record, tokenizer=tokenizer, stages=stages)
-        self._tell(state.global_step, attached.around.trainer, outcome)
+        self._tell(step, attached.around.trainer, outcome)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Take off what a window without a step has left."""

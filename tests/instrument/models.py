@@ -3,20 +3,8 @@
 import warnings
 
 import torch
+import transformers
 from torch import nn
-from transformers import (
-    CohereConfig,
-    CohereForCausalLM,
-    Gemma2Config,
-    Gemma2ForCausalLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    GraniteConfig,
-    GraniteForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    LlamaForSequenceClassification,
-)
 
 VOCABULARY = 61
 
@@ -45,11 +33,13 @@ def sizes(**more):
 
 
 def llama(seed=0, **config):
-    return seeded(lambda: LlamaForCausalLM(LlamaConfig(**sizes(**config))), seed)
+    return seeded(lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes(**config))), seed)
 
 
 def row_classifier(seed=0, **config):
-    return seeded(lambda: LlamaForSequenceClassification(LlamaConfig(**sizes(**config))), seed)
+    return seeded(
+        lambda: transformers.LlamaForSequenceClassification(transformers.LlamaConfig(**sizes(**config))), seed
+    )
 
 
 def tied(seed=0):
@@ -58,21 +48,23 @@ def tied(seed=0):
 
 def soft_capped(seed=0, **config):
     settings = sizes(head_dim=8, final_logit_softcapping=2.0, **config)
-    return seeded(lambda: Gemma2ForCausalLM(Gemma2Config(**settings)), seed)
+    return seeded(lambda: transformers.Gemma2ForCausalLM(transformers.Gemma2Config(**settings)), seed)
 
 
 def logit_scaled(seed=0):
-    return seeded(lambda: CohereForCausalLM(CohereConfig(**sizes(logit_scale=0.25))), seed)
+    return seeded(lambda: transformers.CohereForCausalLM(transformers.CohereConfig(**sizes(logit_scale=0.25))), seed)
 
 
 def logits_divided(seed=0):
-    return seeded(lambda: GraniteForCausalLM(GraniteConfig(**sizes(logits_scaling=4.0))), seed)
+    return seeded(
+        lambda: transformers.GraniteForCausalLM(transformers.GraniteConfig(**sizes(logits_scaling=4.0))), seed
+    )
 
 
 def gpt2(seed=0):
     settings = {"vocab_size": VOCABULARY, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 64}
     ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-    return seeded(lambda: GPT2LMHeadModel(GPT2Config(**settings, **ids)), seed)
+    return seeded(lambda: transformers.GPT2LMHeadModel(transformers.GPT2Config(**settings, **ids)), seed)
 
 
 def biased(seed=0, vocab_size=VOCABULARY):
@@ -83,7 +75,7 @@ def biased(seed=0, vocab_size=VOCABULARY):
     return model
 
 
-class BiasBehindTheHead(LlamaForCausalLM):
+class BiasBehindTheHead(transformers.LlamaForCausalLM):
     """Adds one number per token id to the logits, so that half of them cannot be made alone."""
 
     def __init__(self, config):
@@ -99,7 +91,7 @@ class BiasBehindTheHead(LlamaForCausalLM):
 
 
 def bias_behind(seed=0):
-    return seeded(lambda: BiasBehindTheHead(LlamaConfig(**sizes())), seed)
+    return seeded(lambda: BiasBehindTheHead(transformers.LlamaConfig(**sizes())), seed)
 
 
 def with_lora(seed=0, target="q_proj", base=llama, **more):

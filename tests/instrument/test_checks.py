@@ -97,6 +97,23 @@ def test_every_check_is_shown_to_fail():
     assert set(NAMES) - shown == {"accumulation 1x8"}
 
 
+def test_what_a_release_has_not_got_costs_its_own_check_and_no_other(monkeypatch):
+    def missing():
+        from transformers import DataCollatorOfNoRelease
+
+        return DataCollatorOfNoRelease, []
+
+    here = checks.Check("here", "trainer", "a", lambda: (None, []), lambda report, logged: ("a", checks.OK, 0.0))
+    absent = checks.Check("absent", "leaks", "b", missing, lambda report, logged: ("b", checks.OK, 0.0))
+    monkeypatch.setattr(checks, "all_checks", lambda: [absent, here])
+
+    one, other = checks.run_checks()
+
+    assert (one.status, other.status) == (checks.NOT_RUN, checks.OK)
+    assert one.measured == "cannot import name 'DataCollatorOfNoRelease' from 'transformers'"
+    assert one.report.reason == one.measured
+
+
 def test_an_unknown_name_lists_the_groups():
     groups = r"\(accelerate, leaks, trainer, trl\)"
     with pytest.raises(LookupError, match=f"'nonsense' matches no check: give a group {groups}"):

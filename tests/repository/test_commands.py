@@ -13,8 +13,11 @@ ENVIRONMENTS = {
     "lint",
     "merge",
     "mutation",
+    "newest",
     "nightly",
+    "oldest",
     "package",
+    "pinned",
     "planted",
     "property",
     "prove",
@@ -23,8 +26,8 @@ ENVIRONMENTS = {
 }
 
 
-# The first takes a name, the second folders, the others up to an hour.
-NOT_PER_COMMIT = {"prove", "merge", "mutation", "nightly"}
+# The first takes a name, the second folders, the next up to an hour, the last a torch of their own.
+NOT_PER_COMMIT = {"prove", "merge", "mutation", "nightly", "oldest", "newest", "pinned"}
 
 
 def environments_in_ci() -> list[str]:
@@ -53,5 +56,5 @@ def test_the_workflows_name_environments_that_exist():
     workflows = [file.read_text() for file in (ROOT / ".github" / "workflows").glob("*.yml")]
     named = {name for text in workflows for name in re.findall(r"tox run -e (\S+)", text)}
 
-    assert {"planted", "merge", "mutation"} == named & ENVIRONMENTS == named
+    assert {"planted", "merge", "mutation", "oldest", "newest", "pinned"} == named & ENVIRONMENTS == named
     assert any("run: bash .ci/run\n" in text for text in workflows)
