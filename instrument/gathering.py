@@ -21,7 +21,7 @@ def place() -> tuple[int, int]:
     return -1, 1
 
 
-def note(record: Record, window: Window, model: nn.Module, after_averaging: bool = False) -> None:
+def note(record: Record, window: Window, model: nn.Module, after_averaging: bool = False, silent: bool = False) -> None:
     """Add a window to the record of this rank. It must be called before the optimizer steps.
 
     Every wrapper averages gradients over the ranks, so a token's weight in the averaged gradient is its weight on its
@@ -29,13 +29,15 @@ def note(record: Record, window: Window, model: nn.Module, after_averaging: bool
 
     Args:
         after_averaging: all but the backward_weight was read from the averaged gradient.
+        silent: as for LiveRecorder.
 
     Raises:
         ValueError: nothing is scored in it, on a single rank; where there are more, the others may score something.
     """
     record.rank, record.ranks = place()
     if record.ranks == 1:
-        refuse_unscored(window, len(record.windows))
+        if not silent:
+            refuse_unscored(window, len(record.windows))
     else:
         local = ["backward_weight"] if after_averaging else ["weight", "remainder", "uniform", "backward_weight"]
         rows = [averaged(row, record.ranks, local) for row in window.rows]

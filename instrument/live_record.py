@@ -20,15 +20,20 @@ from .record import LeftOut, Record, Row, Window, padding_share
 
 
 class LiveRecorder:
-    """Reads each gradient as it arrives and keeps numbers only: no tensor of a finished step stays alive."""
+    """Reads each gradient as it arrives and keeps numbers only: no tensor of a finished step stays alive.
 
-    def __init__(self, found: Place) -> None:
+    Args:
+        found: where it is read.
+        silent: a window in which nothing is scored is kept, not refused: whoever drives the run knows what should be.
+    """
+
+    def __init__(self, found: Place, silent: bool = False) -> None:
         # Vocabulary and dtypes are known when the first gradient comes.
         self.record = Record("live", found.where, 0, "", "")
         self.capture = Capture(found.root, found.read_point, found.where, self._take, self._close)
         self.record.notes = self.capture.notes
         self.capture.leave_out = self._leave_out
-        self._place = found
+        self._place, self._silent = found, silent
         self._head: Head | None = None
 
     def head(self) -> Head | None:
@@ -51,7 +56,7 @@ class LiveRecorder:
             self.record.left_out += samples_of(window, number, forward)
 
     def _close(self, window: CapturedWindow) -> None:
-        note(self.record, measured(window), self._place.root)
+        note(self.record, measured(window), self._place.root, silent=self._silent)
 
 
 def samples_of(window: int, number: int, forward: Forward) -> list[LeftOut]:

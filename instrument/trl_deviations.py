@@ -12,6 +12,8 @@ from .tiny import near, tiny_policy
 from .trl_rows import GROUPS, PAIRS, ROWS, VOCABULARY, groups, rewards
 from .trl_runs import Run, beside, compared
 
+WINDOW: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2, "beta": 0.0}
+
 
 def rescaled(forms: list[list[Expected]], factors: Sequence[Sequence[float]]) -> list[list[Expected]]:
     """Forms of which each micro-batch is multiplied by a number."""
@@ -65,7 +67,7 @@ def several_windows(loss_type: str) -> Run:
         from .loops.grpo import run_grpo
 
         settings: dict[str, Any] = {"gradient_accumulation_steps": 1, "steps_per_generation": 2}
-        more: dict[str, Any] = {"learning_rate": 0.03, "loss_type": loss_type, "epsilon_high": 2.0}
+        more: dict[str, Any] = {"learning_rate": 0.03, "loss_type": loss_type, "epsilon_high": 2.0, "beta": 0.0}
         driven = run_grpo(tiny_policy(VOCABULARY), groups(), micro_batch=2, **settings, **more)
         form = of_grpo(driven, rewards(), 2, Options(loss_type, steps_per_generation=2, epsilon_high=2.0))
         sizes = [sum(int(batch.mask.sum()) for batch in window) for window in driven.windows]
@@ -89,7 +91,9 @@ def entropy_by_sequence() -> ObjectiveRun:
         "importance_sampling_level": "sequence",
         "top_entropy_quantile": 0.4,
     }
-    driven = run_grpo(tiny_policy(VOCABULARY), groups(), micro_batch=2, gradient_accumulation_steps=2, **level)
+    driven = run_grpo(
+        tiny_policy(VOCABULARY), groups(), micro_batch=2, gradient_accumulation_steps=2, beta=0.0, **level
+    )
     form = of_grpo(driven, rewards(), 2, Options(**level, steps_per_generation=2))
     token = Options(**{**level, "importance_sampling_level": "token"}, steps_per_generation=2)
     known = (
@@ -103,7 +107,9 @@ def truncated_in_the_mean() -> ObjectiveRun:
     from .loops.grpo import run_grpo
 
     options = {"loss_type": "grpo", "mask_truncated_completions": True}
-    driven = run_grpo(tiny_policy(VOCABULARY), groups(), micro_batch=2, gradient_accumulation_steps=2, **options)
+    driven = run_grpo(
+        tiny_policy(VOCABULARY), groups(), micro_batch=2, gradient_accumulation_steps=2, beta=0.0, **options
+    )
     form = of_grpo(driven, rewards(), 2, Options("grpo", steps_per_generation=2))
     kept = [[len(batch.numbers) / max((batch.numbers >= 0).sum(), 1) for batch in window] for window in driven.windows]
     known = "truncated completions are counted in the mean over completions, so the others weigh less"

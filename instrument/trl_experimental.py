@@ -109,7 +109,7 @@ def half_relative() -> ObjectiveRun:
     """GRPOTrainer in bfloat16, on the policy that generated."""
     from .loops.grpo import run_grpo
 
-    driven = run_grpo(tiny_policy(VOCABULARY).float(), groups(), bf16=True, learning_rate=0.03, **WINDOW)
+    driven = run_grpo(tiny_policy(VOCABULARY).float(), groups(), bf16=True, learning_rate=0.03, beta=0.0, **WINDOW)
     return beside(driven, of_grpo(driven, rewards(), 2, Options(steps_per_generation=2)))
 
 

@@ -21,6 +21,7 @@ UNKNOWN_TO_OLDER = {
     "completion_only_loss": (False,),
     "loss_type": ("nll",),
     "loss_weights": ([1.0],),
+    "num_iterations": (1,),
     "importance_sampling_level": ("token",),
     "use_bias_correction_kl": (False,),
     "multi_objective_aggregation": ("sum_then_normalize",),

@@ -65,11 +65,14 @@ def drive_half(trainer: Any, script: Script, snapshots: Snapshots, reference: An
 
     Raises:
         RuntimeError: the trainer ran a row that the script does not hold, or the padding of one has a gradient.
+        LookupError: the model of the installed release gives no log-probabilities with a gradient.
     """
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
     with HeadReader(trainer.model, snapshots) as reader, OldNames():
         trainer.train()
+    if not reader.found:
+        raise LookupError(f"trl {version('trl')}: its head gives no log_probs, at which bfloat16 can be read")
     record = Record("live", "the log-probabilities", trainer.model.config.vocab_size, "float32", "float32")
     record.logged.extend(logged(trainer))
     windows: list[list[Scored]] = [[] for _ in snapshots.windows]

@@ -1,6 +1,7 @@
 """trl.experimental's real CPOTrainer, ORPOTrainer and TPOTrainer, driven on given pairs."""
 
 import importlib
+import importlib.util
 import os
 import tempfile
 from collections.abc import Sequence
@@ -92,7 +93,7 @@ def run(
 
 
 def experimental(module: str, name: str) -> tuple[Any, Any]:
-    """The trainer and the config class of a module of trl.experimental.
+    """The trainer and the config class of a module of trl.experimental, or of trl itself in releases before it.
 
     Raises:
         LookupError: what is installed has no such module or class.
@@ -100,7 +101,8 @@ def experimental(module: str, name: str) -> tuple[Any, Any]:
     # TRL warns that all of it may change.
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
     try:
-        home = importlib.import_module(f"trl.experimental.{module}")
+        older = importlib.util.find_spec("trl.experimental") is None
+        home = importlib.import_module("trl" if older else f"trl.experimental.{module}")
         return getattr(home, f"{name}Trainer"), getattr(home, f"{name}Config")
     except (ImportError, AttributeError) as missing:
         raise LookupError(

@@ -1,5 +1,6 @@
 """TRL's real RewardTrainer, driven on given pairs, and what it gives each reward."""
 
+import inspect
 import tempfile
 from collections.abc import Sequence
 from typing import Any
@@ -47,9 +48,12 @@ def run_reward(
     if getattr(model.config, "num_labels", 0) != 1 or not hasattr(model, "score"):
         raise ValueError(f"a reward model has one output called score, got {type(model).__name__}: num_labels=1")
     table: list[dict[str, Any]] = [{"chosen_ids": list(c), "rejected_ids": list(r)} for c, r in pairs]
+    if "input_ids_chosen" in inspect.getsource(RewardTrainer):
+        names = [(f"input_ids_{side}", f"attention_mask_{side}") for side in ("chosen", "rejected")]
+        table = [{k: v for n, ids in zip(names, pair) for k, v in zip(n, (ids, [1] * len(ids)))} for pair in pairs]
     if margins is not None:
         table = [{**row, "margin": float(margin)} for row, margin in zip(table, margins)]
-    read: list[list[tuple[Any, Any, Any]]] = []
+    read: list[list[tuple[Any, Any, Floats, Floats]]] = []
     snapshots = Snapshots()
     with tempfile.TemporaryDirectory() as folder, OldNames():
         trainer = RewardTrainer(
@@ -66,10 +70,12 @@ def run_reward(
             unit_nh = (-model.score.weight.detach()[0]).expand_as(gradient_bth).flatten(0, 1)
             found = read_weights(gradient_bth.flatten(0, 1), unit_nh)
             shape = gradient_bth.shape[:2]
-            return forward, found.weight.view(shape).numpy(), found.remainder.view(shape).numpy()
+            seen = forward.index, forward.input_ids, forward.attention_mask
+            return *seen, found.weight.view(shape), found.remainder.view(shape)
 
         def close(window: CapturedWindow) -> None:
-            read.append([arrival.reading for arrival in window.arrivals])
+            order = sorted({arrival.backward for arrival in window.arrivals})
+            read.append([joined([a.reading for a in window.arrivals if a.backward == k]) for k in order])
 
         with Capture(model, model.base_model, "the final hidden states", take, close):
             trainer.train()
@@ -80,12 +86,27 @@ def run_reward(
     return windows, CHANGES
 
 
+def joined(forwards: list[tuple[int, Any, Any, Any, Any]]) -> tuple[Any, Any, Floats, Floats]:
+    """Ids, mask, weight and remainder of a micro-batch; older releases run its rejected rows after the chosen ones."""
+    tables = [tables for _, *tables in sorted(forwards, key=lambda forward: forward[0])]
+    width = max(ids.shape[1] for ids, *_ in tables)
+    wide = [[torch.nn.functional.pad(x, (0, width - x.shape[1])) for x in each] for each in tables]
+    ids, mask, weight, remainder = (torch.cat(column) for column in zip(*wide))
+    return ids, mask, weight.numpy(), remainder.numpy()
+
+
 def rewarded(
-    model: Any, forward: Any, weight: Floats, remainder: Floats, script: dict[Any, int], parameters: Parameters
+    model: Any,
+    input_ids: Any,
+    mask: Any,
+    weight: Floats,
+    remainder: Floats,
+    script: dict[Any, int],
+    parameters: Parameters,
 ) -> Rewarded:
     """One micro-batch, its rows rewarded anew, each by itself."""
-    lengths = forward.attention_mask.sum(1).tolist()
-    rows = [ids[:n] for ids, n in zip(forward.input_ids, lengths)]
+    lengths = mask.sum(1).tolist()
+    rows = [ids[:n] for ids, n in zip(input_ids, lengths)]
     unknown = [row.tolist() for row in rows if tuple(row.tolist()) not in script]
     if unknown:
         raise RuntimeError(f"the trainer ran the row {unknown[0]}, which is none of the {len(script)} given ones")

@@ -1,5 +1,6 @@
 """TRL's real SFTTrainer, driven on given rows."""
 
+import inspect
 import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -79,6 +80,9 @@ def run_supervised(
     if "assistant_masks" in masks and "assistant_only_loss" not in SFTConfig.__dataclass_fields__:
         raise LookupError(f"trl {version('trl')}: SFTTrainer looks at no assistant_masks")
     table = [{"input_ids": list(row), **{k: list(m[b]) for k, m in masks.items()}} for b, row in enumerate(rows)]
+    if '["input_ids", "attention_mask"]' in inspect.getsource(SFTTrainer):
+        # These releases cut both columns of rows that come tokenized.
+        table = [{**row, "attention_mask": [1] * len(row["input_ids"])} for row in table]
     if "completion_mask" in masks:
         arguments = {"completion_only_loss": True, **arguments}
     with tempfile.TemporaryDirectory() as folder, scored.OldNames():
