@@ -10,7 +10,7 @@ import numpy as np
 
 from closed_forms import aggregation
 
-from . import leak_checks, probe, trl_checks
+from . import leak_checks, peft_checks, probe, trl_checks
 from .api import Report, expected_weights, xray_rows
 from .leak_record import LeakRun
 from .loops import accelerate_loop, trainer
@@ -29,7 +29,7 @@ class Outcome:
 
     Attributes:
         name: of the check.
-        group: "trainer", "accelerate", "leaks" or "trl".
+        group: "trainer", "accelerate", "leaks", "peft" or "trl".
         expected: what should be measured, in words.
         measured: what was.
         status: "ok"; "known" for a deviation that is documented and has the form that is documented; "not run" where
@@ -100,6 +100,7 @@ def all_checks() -> list[Check]:
         Check("padding left, library collator", "trainer", clean, left, left_padding),
         Check("hand-written loop", "accelerate", mean, by_hand, mean_of_means),
         *leak_checks_here(),
+        *peft_checks_here(),
         *trl_checks_here(),
     ]
 
@@ -128,6 +129,15 @@ def leak_checks_here() -> list[Check]:
         searched("TRL packing bfd_split", sft(**packs, packing_strategy="bfd_split")),
         searched("TRL packing wrapped", sft(**wrapped), leak_checks.within_packs),
     ]
+
+
+def peft_checks_here() -> list[Check]:
+    """Every check of an adapter."""
+
+    def checked(name: str, expected: str, run: Callable[[], Report], judge: Judge) -> Check:
+        return Check(name, "peft", expected, lambda: (run(), []), judge)
+
+    return [checked(*each) for each in peft_checks.peft_checks()]
 
 
 def trl_checks_here() -> list[Check]:
