@@ -21,8 +21,8 @@ def peft_checks() -> list[Check]:
     """Name, what is expected in words, what to run, and the judgement; none where PEFT is not installed."""
     if importlib.util.find_spec("peft") is None:
         return []
-    attention = {"target_modules": ["q_proj", "v_proj"]}
-    everywhere = {"target_modules": ["q_proj", "down_proj"], "modules_to_save": ["lm_head"]}
+    attention: dict[str, Any] = {"target_modules": ["q_proj", "v_proj"]}
+    everywhere: dict[str, Any] = {"target_modules": ["q_proj", "down_proj"], "modules_to_save": ["lm_head"]}
     return [
         # B is zero at the start, so A gets a gradient of exactly zero: that is how LoRA begins, and no fault.
         ("LoRA", REACHED, adapter(**attention), reached),

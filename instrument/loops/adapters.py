@@ -31,7 +31,8 @@ def adapted(model: Any, **options: Any) -> Any:
     unknown = sorted(options.keys() - peft.LoraConfig.__dataclass_fields__.keys())
     if unknown:
         raise LookupError(f"peft {version('peft')}: LoraConfig knows no {', '.join(unknown)}")
-    return peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options))
+    with OldNames():
+        return peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options))
 
 
 def run_adapter(model: Any, rows: Sequence[Sequence[int]], *, checkpointing: bool = False, **arguments: Any) -> Report:
@@ -48,9 +49,9 @@ def run_adapter(model: Any, rows: Sequence[Sequence[int]], *, checkpointing: boo
     """
     labels = [[-100, *row[1:]] for row in rows]
     given = {"per_device_train_batch_size": len(rows), "remove_unused_columns": False, "optim": "adamw_torch"}
-    if checkpointing:
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
     with tempfile.TemporaryDirectory() as folder, OldNames():
+        if checkpointing:
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
         trainer = Trainer(
             model=model,
             args=of_trainer(TrainingArguments, folder, **{**given, **arguments}),
