@@ -118,6 +118,7 @@ def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
     folder = cache / f"{library}-{release}-{key(library, release, beside)}"
     python = folder / "bin" / "python"
     if (folder / "complete").exists():
+        lend_pyarrow(cache, folder)
         return python
     if size(cache) > LIMIT:
         raise RuntimeError(f"the cache holds more than {LIMIT / 1e9:.0f} GB: --clean removes it")
@@ -138,4 +139,16 @@ def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
         shutil.rmtree(folder)
         raise RuntimeError(f"does not install: {shortened(lines[0])}")
     (folder / "complete").touch()
+    lend_pyarrow(cache, folder)
     return python
+
+
+def lend_pyarrow(cache: Path, folder: Path) -> None:
+    """Let pyarrow lie below the environment's prefix: dill takes a module that lies elsewhere apart, and fails at it.
+
+    datasets from 5.2 on hashes a table with functions that name pyarrow.
+    """
+    (site,) = folder.glob("lib/python*/site-packages")
+    link, lent = site / "pyarrow", cache / "shared" / "pyarrow"
+    if lent.exists() and not link.exists():
+        link.symlink_to(lent)

@@ -243,7 +243,8 @@ def keep_as_reference(model: Any, reference: Any, folder: str) -> None:
 
 def as_reference(kind: Any, reference: Any, peft: Any) -> dict[str, Any]:
     """The reference as an argument of a trainer of a release that would else copy the policy, and load none."""
-    copies = hasattr(sys.modules[kind.__module__], "create_reference_model")
+    # A trainer that has moved into trl.experimental leaves a class of its name behind.
+    copies = any(hasattr(sys.modules[each.__module__], "create_reference_model") for each in kind.__mro__)
     return {"ref_model": copy.deepcopy(reference)} if copies and peft is None else {}
 
 

@@ -47,6 +47,17 @@ def test_what_torch_asks_for_is_shared_and_no_training_library_is():
     assert not {"transformers", "accelerate", "trl", "peft"} & shared
 
 
+def test_pyarrow_lies_below_the_prefix_of_an_environment(tmp_path):
+    site = tmp_path / "one" / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (tmp_path / "shared" / "pyarrow").mkdir(parents=True)
+
+    environments.lend_pyarrow(tmp_path, tmp_path / "one")
+    environments.lend_pyarrow(tmp_path, tmp_path / "one")
+
+    assert (site / "pyarrow").resolve() == tmp_path / "shared" / "pyarrow"
+
+
 def test_clean_removes_what_begin_made_and_follows_no_link(tmp_path):
     cache = tmp_path / "cache"
     environments.begin(cache)
