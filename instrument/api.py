@@ -103,7 +103,8 @@ class watch:  # read as a verb: `with watch(model):`
     ) -> None:
         self._recorder: label_record.LabelRecorder | live_record.LiveRecorder
         # Before its configuration is asked for: that of DeepSpeed's engine is its own.
-        refusals.refuse_taken_over(model, list(model.parameters()))
+        if isinstance(model, nn.Module):
+            refusals.refuse_taken_over(model, list(model.parameters()))
         if read_point is None and head is None and label_record.scores_labels_in_place(model):
             self._recorder = label_record.LabelRecorder(model)
         else:

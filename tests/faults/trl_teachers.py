@@ -41,11 +41,32 @@ def trl_distillation():
 def trl_reward():
     """One window of three micro-batches of a pair each."""
     model = tiny_reward(VOCABULARY)
+    rewards = rewards_of(model)
+    windows, _ = run_reward(model, PAIRS, micro_batch=1, gradient_accumulation_steps=3, learning_rate=0.0)
+    return rewarded(windows, rewards)
+
+
+def trl_reward_margins():
+    """One window of one micro-batch of three pairs, each with a margin of its own."""
+    model, margins = tiny_reward(VOCABULARY), (0.5, -1.0, 2.0)
+    rewards = rewards_of(model)
+    windows, _ = run_reward(model, PAIRS, margins=margins, micro_batch=3, learning_rate=0.0)
+    read, told = rewarded(windows, rewards)
+    for each, window in zip(told, windows):
+        each["margins"] = [[margins[n // 2] for n in batch.numbers if n % 2 == 0] for batch in window]
+    return read, told
+
+
+def rewards_of(model):
+    """Row -> reward as it would be read at each of its tokens."""
     with torch.no_grad():
-        rewards = {
+        return {
             ids: model.score(model.model(torch.tensor([ids]))[0])[0, :, 0].tolist() for pair in PAIRS for ids in pair
         }
-    windows, _ = run_reward(model, PAIRS, micro_batch=1, gradient_accumulation_steps=3, learning_rate=0.0)
+
+
+def rewarded(windows, rewards):
+    """What was read of each row, and the rewards of all rows."""
     told, read = [], []
     for window in windows:
         rows = [[PAIRS[n // 2][n % 2] for n in batch.numbers] for batch in window]
@@ -54,4 +75,4 @@ def trl_reward():
     return rows_of(read), told
 
 
-TAUGHT = (trl_distillation, trl_reward)
+TAUGHT = (trl_distillation, trl_reward, trl_reward_margins)

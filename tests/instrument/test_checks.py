@@ -86,8 +86,8 @@ def test_a_check_fails_when_its_fault_is_planted(name, fault):
 
 
 def test_every_check_is_tested():
-    # Those of TRL's losses have a file of their own.
-    assert list(NAMES) == [check.name for check in checks.all_checks() if check.group != "trl"]
+    # Those of TRL's losses and of adapters have files of their own.
+    assert list(NAMES) == [check.name for check in checks.all_checks() if check.group not in ("peft", "trl")]
 
 
 def test_every_check_is_shown_to_fail():
@@ -115,6 +115,6 @@ def test_what_a_release_has_not_got_costs_its_own_check_and_no_other(monkeypatch
 
 
 def test_an_unknown_name_lists_the_groups():
-    groups = r"\(accelerate, leaks, trainer, trl\)"
+    groups = r"\(accelerate, leaks, peft, trainer, trl\)"
     with pytest.raises(LookupError, match=f"'nonsense' matches no check: give a group {groups}"):
         list(checks.run_checks("nonsense"))
