@@ -1,0 +1,64 @@
+"""R7 for what becomes of rewards before the loss: several functions that are put together, and a range that cuts them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instrument.loops.groups import Group
+from instrument.loops.grpo import run_grpo
+from instrument.loops.rloo import run_rloo
+from instrument.objective_policy import Options, of_grpo, of_rloo
+from instrument.tiny import near, tiny_policy
+from tests.properties.objectives import RATE, assert_follows
+from tests.properties.strategies import VOCABULARY, few, rollouts, seeds
+
+sixteenths = st.integers(-32, 32).map(lambda n: n / 16)
+
+
+def rewarded(given_groups, data, functions):
+    """The groups, each completion with as many rewards."""
+    rows = st.lists(sixteenths, min_size=functions, max_size=functions)
+    return [Group(prompt, ids, [data.draw(rows) for _ in ids]) for prompt, ids, _ in given_groups]
+
+
+@pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])
+@few
+@given(drawn=rollouts(), functions=st.integers(2, 3), seed=seeds, data=st.data())
+def test_several_reward_functions_are_put_together(aggregation, drawn, functions, seed, data):
+    given_groups, split = drawn
+    groups = rewarded(given_groups, data, functions)
+
+    driven = run_grpo(
+        tiny_policy(VOCABULARY, seed),
+        groups,
+        multi_objective_aggregation=aggregation,
+        beta=0.0,
+        learning_rate=RATE,
+        **split,
+    )
+    closed = Options(multi_objective_aggregation=aggregation, steps_per_generation=split["steps_per_generation"])
+    rewards = [reward for group in groups for reward in group.rewards]
+    assert_follows(driven.windows, of_grpo(driven, rewards, len(groups[0].completions), closed))
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.1])
+@few
+@given(
+    drawn=rollouts(), low=st.sampled_from([-1.0, -0.25]), high=st.sampled_from([0.25, 1.0]), seed=seeds, data=st.data()
+)
+def test_rewards_of_rloo_are_cut_off_before_the_penalty(beta, drawn, low, high, seed, data):
+    given_groups, split = drawn
+    groups, model = rewarded(given_groups, data, 2), tiny_policy(VOCABULARY, seed)
+
+    driven = run_rloo(
+        model,
+        groups,
+        reference=near(model) if beta else None,
+        reward_clip_range=(low, high),
+        beta=beta,
+        learning_rate=RATE,
+        **split,
+    )
+    rewards = [reward for group in groups for reward in group.rewards]
+    forms = of_rloo(driven, rewards, len(groups[0].completions), beta=beta, clip=(low, high))
+    assert_follows(driven.windows, forms)
