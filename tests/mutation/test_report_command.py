@@ -8,10 +8,18 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from faults import CATALOGUE
+from mutation import asked
 from mutation.cli import app
 from tests.mutation.folder import fault, write
 
 TESTS = ["t.py::test_kills", "t.py::test_idle"]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_excused(tmp_path, monkeypatch):
+    """What the project's own file excuses are tests of the project, of which there are none here."""
+    (tmp_path / "equivalents.toml").write_text("")
+    monkeypatch.setattr(asked, "EXCEPTIONS", tmp_path / "equivalents.toml")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""R15 for TRL's trainers, and reach: a factor of the loss is a factor of every weight; an adapter is reached in every window."""
+"""R15 for TRL's trainers: a factor of the loss is one of every weight; and reach: a gradient comes to every adapter."""
 
 import numpy as np
 import pytest
