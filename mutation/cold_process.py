@@ -25,6 +25,13 @@ class Collecting:
         self.reasons: dict[str, str] = {}
         self.hits: Counter[str] = Counter()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self) -> None:
+        """Let the fault's import hook come before pytest's own, which finds a package that brings a plugin itself."""
+        for finder in [f for f in sys.meta_path if type(f).__name__ == "Planter"]:
+            sys.meta_path.remove(finder)
+            sys.meta_path.insert(0, finder)
+
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, pytest.CollectReport, object]:
         before = calls(self.tally)

@@ -35,7 +35,9 @@ class Planter:
 
             def execute_and_plant(module):
                 execute(module)
-                self.plant(name)
+                # A loader may be one and the same for many modules, as that which rewrites assertions.
+                if module.__name__ == name:
+                    self.plant(name)
 
             spec.loader.exec_module = execute_and_plant
         return spec
