@@ -14,24 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from local import write
+from local import of_llama_factory
 
 with tempfile.TemporaryDirectory() as text:
     folder = Path(text)
-    model, rows = write(folder)
-    columns = {"messages": "messages"}
-    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
-    told = {"rows": {"file_name": str(rows), "formatting": "sharegpt", "columns": columns, "tags": tags}}
-    (folder / "dataset_info.json").write_text(json.dumps(told))
     options = {
-        "model_name_or_path": str(model),
-        "stage": "sft",
-        "do_train": True,
-        "finetuning_type": "full",
-        "dataset": "rows",
-        "dataset_dir": str(folder),
-        "template": "empty",
-        "cutoff_len": 64,
+        **of_llama_factory(folder),
         "output_dir": str(folder / "out"),
         "per_device_train_batch_size": 2,
         "gradient_accumulation_steps": 4,
@@ -39,7 +27,6 @@ with tempfile.TemporaryDirectory() as text:
         "learning_rate": 1e-3,
         "report_to": "none",
         "save_strategy": "no",
-        "use_cpu": True,
         **dict(word.split("=", 1) for word in sys.argv[1:]),
     }
     (folder / "options.yaml").write_text(json.dumps(options))

@@ -6,6 +6,7 @@ Nothing is loaded from a hub. The rows differ in length, so that a mean of micro
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -36,3 +37,37 @@ def write(folder: Path) -> tuple[Path, Path]:
     lines = [json.dumps({"messages": [{"role": role, "content": text} for role, text in chat]}) for chat in chats]
     rows.write_text("\n".join(lines))
     return home, rows
+
+
+def of_llama_factory(folder: Path) -> dict[str, Any]:
+    """What LLaMA-Factory is told of them, in any run; the rows are named in dataset_info.json of the folder."""
+    model, rows = write(folder)
+    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
+    told = {"file_name": str(rows), "formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": tags}
+    (folder / "dataset_info.json").write_text(json.dumps({"rows": told}))
+    return {
+        "model_name_or_path": str(model),
+        "stage": "sft",
+        "do_train": True,
+        "finetuning_type": "full",
+        "dataset": "rows",
+        "dataset_dir": str(folder),
+        "template": "empty",
+        "cutoff_len": 64,
+        "use_cpu": True,
+    }
+
+
+def of_swift(folder: Path) -> dict[str, Any]:
+    """What ms-swift is told of them, in any run."""
+    model, rows = write(folder)
+    return {
+        "model": model,
+        "model_type": "llama",
+        "template": "default",
+        "tuner_type": "full",
+        "dataset": rows,
+        "max_length": 64,
+        "torch_dtype": "float32",
+        "split_dataset_ratio": 0,
+    }

@@ -11,25 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from local import write
+from local import of_swift
 
 with tempfile.TemporaryDirectory() as text:
     folder = Path(text)
-    model, rows = write(folder)
     options = {
-        "model": model,
-        "model_type": "llama",
-        "template": "default",
-        "tuner_type": "full",
-        "dataset": rows,
-        "max_length": 64,
+        **of_swift(folder),
         "output_dir": folder / "out",
         "per_device_train_batch_size": 2,
         "gradient_accumulation_steps": 4,
         "max_steps": 2,
         "learning_rate": 1e-3,
-        "torch_dtype": "float32",
-        "split_dataset_ratio": 0,
         "save_strategy": "no",
         "report_to": "none",
         "use_logits_to_keep": "false",

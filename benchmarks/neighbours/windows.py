@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import yaml
-from local import write
+from local import of_llama_factory, of_swift
 
 CASES = {
     "llamafactory": ("", "use_dft_loss=true", "use_eaft_loss=true", "use_asft_loss=true", "label_smoothing_factor=0.1"),
@@ -30,22 +30,7 @@ def llamafactory(folder: Path, given: dict[str, str], rows: int, steps: int) -> 
     sys.modules.setdefault("torchaudio", type(sys)("torchaudio"))
     from llamafactory.train.tuner import run_exp  # type: ignore[import-not-found]
 
-    model, data = write(folder)
-    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
-    told = {"file_name": str(data), "formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": tags}
-    (folder / "dataset_info.json").write_text(json.dumps({"rows": told}))
-    options = {
-        "model_name_or_path": str(model),
-        "stage": "sft",
-        "do_train": True,
-        "finetuning_type": "full",
-        "dataset": "rows",
-        "dataset_dir": str(folder),
-        "template": "empty",
-        "cutoff_len": 64,
-        "disable_shuffling": True,
-        "use_cpu": True,
-    }
+    options = {**of_llama_factory(folder), "disable_shuffling": True}
     # Its words have types, as in a YAML file.
     read = {name: yaml.safe_load(value) for name, value in given.items()}
     run_exp({**options, **shape(folder, rows, steps), **read})
@@ -55,16 +40,8 @@ def swift(folder: Path, given: dict[str, str], rows: int, steps: int) -> None:
     """One optimizer step of `swift sft`."""
     from swift.pipelines import sft_main  # type: ignore[import-not-found]
 
-    model, data = write(folder)
     options = {
-        "model": model,
-        "model_type": "llama",
-        "template": "default",
-        "tuner_type": "full",
-        "dataset": data,
-        "max_length": 64,
-        "torch_dtype": "float32",
-        "split_dataset_ratio": 0,
+        **of_swift(folder),
         "dataset_shuffle": "false",
         "train_dataloader_shuffle": "false",
         "add_version": "false",
