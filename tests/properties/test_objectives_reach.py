@@ -9,23 +9,24 @@ from instrument import watch
 from instrument.loops import dpo, groups, scored, sft
 from instrument.loops.groups import Group
 from instrument.loops.grpo import run_grpo
+from instrument.objective_pairs import PairOptions, of_dpo
+from instrument.objective_policy import Options, of_grpo
 from instrument.tiny import near, tiny_policy
 from tests.properties.strategies import VOCABULARY, few, pairs, rollouts, seeds
-from tests.properties.test_objectives_policy import groups_of
+from tests.properties.test_objectives_policy import groups_of, rewards_of
 
 factors = st.sampled_from([0.25, 2.0, 3.0])
 WINDOW = {"micro_batch": 2, "gradient_accumulation_steps": 2}
 
 
-def scale_of(one, other):
-    """[w] every weight of one run over that of another, where this is not 0; exact zeros stand at the same places."""
-    ratios = []
-    for mine, theirs in zip((b for w in one.windows for b in w), (b for w in other.windows for b in w)):
+def assert_scaled(one, other, forms, factor):
+    """Every weight of one run is that of the other times the factor, as far as rounding lets it be told."""
+    tables = ((b for window in of for b in window) for of in (one.windows, other.windows, *forms))
+    for mine, theirs, here, there in zip(*tables):
         np.testing.assert_array_equal(mine.numbers, theirs.numbers)
         np.testing.assert_array_equal(mine.weight == 0, theirs.weight == 0)
-        at = theirs.weight != 0
-        ratios.append(mine.weight[at] / theirs.weight[at])
-    return np.concatenate(ratios)
+        off, allowed = np.abs(mine.weight - factor * theirs.weight), here.allowed + factor * there.allowed
+        assert np.all((off <= allowed) | np.isnan(allowed)), (mine.weight, theirs.weight)
 
 
 @few
@@ -35,9 +36,11 @@ def test_a_factor_of_the_loss_of_dpo_is_one_of_every_weight(drawn, factor, seed)
         model = tiny_policy(VOCABULARY, seed)
         # Without a step the second window would see another model.
         options = {"learning_rate": 0.0, "loss_weights": [share], "loss_type": ["sigmoid"], "beta": 0.5}
-        return dpo.run_dpo(model, drawn, reference=near(model), **options, **WINDOW)
+        driven = dpo.run_dpo(model, drawn, reference=near(model), **options, **WINDOW)
+        return driven, of_dpo(driven, {"sigmoid": share}, PairOptions(0.5))
 
-    np.testing.assert_allclose(scale_of(run(factor), run(1.0)), factor, rtol=1e-5)
+    (one, here), (other, there) = run(factor), run(1.0)
+    assert_scaled(one, other, (here, there), factor)
 
 
 @few
@@ -48,9 +51,12 @@ def test_a_factor_of_the_rewards_of_grpo_is_one_of_every_weight(drawn, factor, s
     def run(share):
         scaled = [(prompt, ids, [share * r for r in rewards]) for prompt, ids, rewards in given_groups]
         options = {"learning_rate": 0.0, "scale_rewards": "none", "beta": 0.0}
-        return run_grpo(tiny_policy(VOCABULARY, seed), groups_of(scaled), **options, **split)
+        driven = run_grpo(tiny_policy(VOCABULARY, seed), groups_of(scaled), **options, **split)
+        closed = Options(scale_rewards="none", steps_per_generation=split["steps_per_generation"])
+        return driven, of_grpo(driven, rewards_of(scaled), len(scaled[0][1]), closed)
 
-    np.testing.assert_allclose(scale_of(run(factor), run(1.0)), factor, rtol=1e-4)
+    (one, here), (other, there) = run(factor), run(1.0)
+    assert_scaled(one, other, (here, there), factor)
 
 
 def watched(monkeypatch, run):
