@@ -180,6 +180,10 @@ def judge_factor(found: After, c: float, error: float, scale: float) -> tuple[li
     if np.isfinite(found.max_norm):
         right = updates.clip_factor([total], found.max_norm)
         if abs(c * scale - right) > 2 * error * right:
+            plain = updates.clip_factor([total * scale], found.max_norm)
+            if scale != 1 and abs(c - plain) <= 2 * error * plain:
+                # Weights that are some power of two too large were clipped as they are: no scale was undone.
+                return judge_factor(found, c, error, 1.0)
             due = f"clipping to {found.max_norm:g} should multiply the gradient, of norm {total:.4g}, by {right:.4g}"
             return [f"{due}, and the step got it multiplied by {c * scale:.4g}"], [], 1.0
     if c * scale > 1 + 2 * error:

@@ -134,7 +134,9 @@ class Capture:
         self._guarded(self._hold_batch, module, args, kwargs)
 
     def _hold_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._batch = named_arguments(module, args, kwargs)
+        named = named_arguments(module, args, kwargs)
+        # Some trainers run their whole loss through the model's wrapper: what it is called with is no batch.
+        self._batch = named if isinstance(named.get("input_ids"), (Tensor, type(None))) else {}
 
     def _forget_batch(self, *_: Any) -> None:
         if not Replay.running:

@@ -157,6 +157,7 @@ def of_the_run() -> dict[str, Kind]:
         "policy-weights": Kind("", "loss", "weights that are not those of the trainer's own advantages"),
         "reward-weights": Kind("", "loss", "rewards that do not weigh what the loss of a reward model gives them"),
         "supervised-weights": Kind("", "loss", "weights that the configured loss type does not give"),
+        "other-divergence": Kind("", "loss", "a student is pulled along another divergence than the configured one"),
         "leak": Kind("", "loss", "the loss of one document depends on the tokens of another"),
         "not-causal": Kind("", "loss", "the loss of a target depends on the tokens behind it"),
         "remark": Kind("", "reading", "what belongs to the answer and is no fault"),

@@ -207,6 +207,12 @@ def relative_error(batch: Share, vocabulary: int) -> Floats:
     return np.where(error > 0.1, np.nan, error)
 
 
+def as_amplification(batch: Share, vocabulary: int) -> Floats:
+    """[b, t] what stands for Row.amplification, so that ``rounding.weight_tolerance`` gives ``relative_error``."""
+    error = relative_error(batch, vocabulary)
+    return np.asarray(error / rounding.weight_tolerance(vocabulary, "float32", "float32", 1.0))
+
+
 def other_divergence(
     taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support | Served = Support()
 ) -> str:
@@ -216,14 +222,20 @@ def other_divergence(
     off itself.
     """
     first = apart(taught, beta, temperature, vocabulary, support)
-    if not first:
-        return ""
+    found = fitting(taught, beta, temperature, vocabulary, support) if first else ()
+    return f"{first}; it is that with beta = {found[0]:g} at temperature {found[1]:g}" if found else first
+
+
+def fitting(
+    taught: list[list[Taught]], beta: float, temperature: float, vocabulary: int, support: Support | Served = Support()
+) -> tuple[float, ...]:
+    """beta and temperature of a neighbour of this divergence whose gradients these are; empty where there is none."""
     own = {beta, 1 - beta}
     for other in sorted({0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0} | own):
         for at in sorted({0.5, 1.0, 2.0, temperature, temperature**2}):
             if not apart(taught, other, at, vocabulary, support):
-                return f"{first}; it is that with beta = {other:g} at temperature {at:g}"
-    return first
+                return other, at
+    return ()
 
 
 def apart(

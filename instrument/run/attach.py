@@ -16,6 +16,7 @@ from .half import HalfRecorder
 from .leaks import LeakSearch
 from .rewards import RewardRecorder
 from .surroundings import Surroundings, surroundings
+from .taught import TaughtRecorder, Teacher
 from .trained import REWARDS, Objective, objective_of
 
 
@@ -94,7 +95,7 @@ def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bo
             try:
                 # A model warns of its own outdated names when it is asked for its parts.
                 with warnings.catch_warnings(action="ignore"):
-                    recorder = recorder_of(inner, objective.kind, half, kwargs.get("fused_lm_head") is True)
+                    recorder = recorder_of(inner, objective, half, kwargs.get("fused_lm_head") is True)
                     return Attached(inner, recorder, around, objective, optimizers, leaks)
             except (ValueError, LookupError, NotImplementedError) as refused:
                 reason = reason or str(refused.args[0])
@@ -102,14 +103,22 @@ def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bo
 
 
 def recorder_of(
-    model: Any, kind: str, half: str, fused: bool
+    model: Any, objective: Objective, half: str, fused: bool
 ) -> LabelRecorder | LiveRecorder | HalfRecorder | RewardRecorder:
     """Where to read: at the logits of a head that scores in place, at the final hidden states, or behind the head.
 
     In half precision the final hidden states do not tell a weight to a tenth; behind the head they do.
     """
-    if kind == REWARDS:
+    if objective.kind == REWARDS:
         return RewardRecorder(model)
+    if isinstance(objective.hearing, Teacher):
+        if half:
+            raise NotImplementedError(
+                f"{type(model).__name__} runs in {half}, in which no token of a student can be told to a tenth: train "
+                "a step in float32 to be told"
+            )
+        objective.hearing.find()
+        return TaughtRecorder(locate(model), objective.hearing)
     if scores_labels_in_place(model):
         return LabelRecorder(model)
     found = locate(model)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..codes import code_of
 from ..elsewhere import elsewhere_in_gradient
 from ..record import Record, Window
@@ -12,8 +14,9 @@ from .closed import deviations
 from .finding import FAULT, NOTE, WARNING, Finding
 from .forms import NotTold
 from .heard import Heard
+from .taught import Teacher
 from .tokens import Said, sentences
-from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, UNKNOWN, Objective
+from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, TAUGHT, UNKNOWN, Objective
 
 
 def judge_run(
@@ -36,6 +39,8 @@ def judge_run(
         found += beside(record)
     else:
         right, found, stages = by_token_mean(record, objective)
+        if isinstance(objective.hearing, Teacher):
+            right, found = of_the_teacher(record, objective.hearing, right, found)
     found += [(said.code, said.level, said.text, said.window) for said in told(record, objective, tokenizer, dataset)]
     return right, merged(found), stages
 
@@ -61,6 +66,29 @@ def by_token_mean(record: Record, objective: Objective) -> tuple[str, list[tuple
     blind = any(code == "not-judged" for code, *_ in found)
     stages = next((verdict for verdict in verdicts if verdict.faults), verdicts[0]).stages
     return "" if blind else f"every target weighs the same: {' / '.join(names)}", found, stages
+
+
+def of_the_teacher(
+    record: Record, teacher: Teacher, right: str, found: list[tuple[str, str, str, int]]
+) -> tuple[str, list[tuple[str, str, str, int]]]:
+    """What a student does right, and what is found of it, with what its teacher and its trainer were heard to say."""
+    said: list[tuple[str, str, str, int]] = []
+    beta, temperature, _ = teacher.options()
+    for number, other in enumerate(teacher.others):
+        if other is not None:
+            text = f"the gradient is not that of the divergence with beta = {beta:g} at temperature {temperature:g}"
+            text += f"; it is that with beta = {other[0]:g} at temperature {other[1]:g}" if other else ""
+            said.append(("other-divergence", FAULT, text, number))
+    # A formula of the weights is asked for only where they are weights of that divergence.
+    apart = {number for *_, number in said}
+    kept = [one for one in found if one[0] not in ("unknown-formula", "foreign-term") or one[3] not in apart]
+    for number, (count, window) in enumerate(zip(teacher.counts, record.windows)):
+        trained = window.targets()
+        if np.isfinite(count) and count != trained and any(one[1] == FAULT and one[3] == number for one in kept):
+            text = f"the trainer divides by its num_items_in_batch = {count:g}, and {trained} tokens are trained"
+            kept.append(("remark", NOTE, text, number))
+    whose = f"every token weighs what {type(teacher.trainer).__name__} documents, in the divergence from its teacher"
+    return right and f"{whose}: {right.split(': ', 1)[1]}", [*said, *kept]
 
 
 def by_closed_form(
@@ -118,7 +146,10 @@ def told(record: Record, objective: Objective, tokenizer: object, dataset: Any) 
     if objective.kind not in (MEAN, OWN, TARGETS):
         only = ""
     windows: list[Window] = record.windows
-    by_dataset = [] if dataset is None else marked.sentences(windows, objective.trainer, dataset)
+    # The answers that a student learns from may be its own.
+    by_dataset = (
+        [] if dataset is None or objective.kind == TAUGHT else marked.sentences(windows, objective.trainer, dataset)
+    )
     return [*by_dataset, *sentences(windows, tokenizer, only)]
 
 

@@ -5,9 +5,11 @@ from typing import Any
 
 from .heard import Hearing
 from .surroundings import Surroundings
+from .taught import Teacher
 
 MEAN, OWN, UNKNOWN = "token mean", "own", "unknown"
 TARGETS, PAIRS, POLICY, REWARDS = "supervised", "pairs", "policy", "rewards"
+TAUGHT = "taught"
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class Objective:
 
     Attributes:
         kind: MEAN: the token mean; TARGETS, PAIRS, POLICY, REWARDS: TRL's losses that have closed forms of their own;
-            OWN: computed outside of the model; UNKNOWN: a trainer whose loss has no closed form here.
+            TAUGHT: a mean of the divergence from a teacher; OWN: computed outside of the model; UNKNOWN: a trainer
+            whose loss has no closed form here.
         reason: why a kind is OWN or UNKNOWN.
         trainer: whose loss it is, or None.
         family: the class of it that transformers or TRL wrote, by name; empty without a trainer.
@@ -34,6 +37,8 @@ def objective_of(around: Surroundings) -> Objective:
     """The loss that a trainer is known to have, or that of the model when there is no trainer."""
     trainer = around.trainer
     kind, reason, family = kind_of(trainer, around.kinds())
+    if kind == TAUGHT:
+        return Objective(kind, reason, trainer, family, Teacher(trainer))
     heard = family if kind in (TARGETS, PAIRS, POLICY, REWARDS) else ""
     return Objective(kind, reason, trainer, family, Hearing(heard, getattr(trainer, "ref_model", None)))
 
@@ -57,6 +62,7 @@ def kind_of(trainer: Any, kinds: list[str]) -> tuple[str, str, str]:
         **dict.fromkeys(("DPOTrainer", "KTOTrainer", "CPOTrainer", "ORPOTrainer", "OnlineDPOTrainer"), PAIRS),
         **dict.fromkeys(("GRPOTrainer", "GMPOTrainer", "RLOOTrainer"), POLICY),
         "RewardTrainer": REWARDS,
+        **dict.fromkeys(("DistillationTrainer", "GKDTrainer", "GOLDTrainer", "SDFTTrainer"), TAUGHT),
     }
     if first not in known:
         return UNKNOWN, f"the loss of {name} is not compared with its closed form on a run of yours", first
@@ -95,13 +101,16 @@ def unusual(args: Any, trainer: Any) -> str:
         "temperature": (1.0,),
         "sapo_temperature_pos": (1.0,),
         "sapo_temperature_neg": (1.05,),
+        "use_uld_loss": (False,),
+        "use_teacher_server": (False,),
+        "distillation_mode": ("full_logits", "topk_logits"),
     }
     if getattr(trainer, "aux_loss_enabled", False):
         return "a router's loss"
     if getattr(trainer, "is_encoder_decoder", False):
         return "an encoder"
-    if type(args).__name__ == "OnlineDPOConfig":
-        # It draws by it, and scores without.
+    if type(args).__name__ == "OnlineDPOConfig" or getattr(trainer, "teacher_model", None) is not None:
+        # It draws by it, and scores without; a student's divergence has one of its own.
         del plain["temperature"]
     odd = [name for name, usual in plain.items() if hasattr(args, name) and getattr(args, name) not in usual]
     return f"{odd[0]}={getattr(args, odd[0])!r}" if odd else ""

@@ -6,9 +6,9 @@ from instrument import watch
 from tests.instrument.loops import ROWS, batches
 
 
-def window(model, optimizer, between=lambda: None, **options):
-    """One window of three micro-batches, summed to a token mean; `between` runs before the step."""
-    total = sum(len(row) - 1 for row in ROWS)
+def window(model, optimizer, between=lambda: None, factor=1.0, **options):
+    """One window of three micro-batches, summed to `factor` times a token mean; `between` runs before the step."""
+    total = sum(len(row) - 1 for row in ROWS) / factor
     with watch(model, optimizer, **options) as report:
         for batch, row in zip(batches(), ROWS):
             (model(**batch).loss * ((len(row) - 1) / total)).backward()

@@ -50,6 +50,19 @@ def test_a_clip_is_held_against_the_limit_that_was_told():
     assert fault.endswith("and the step got it multiplied by 1")
 
 
+@pytest.mark.parametrize("factor", [1.9, 7.5])
+def test_a_loss_near_a_power_of_two_too_large_is_clipped_as_it_is(factor):
+    """No scale was undone in front of the clip: the loss is wrong, and nothing behind it."""
+    model, limit = models.llama(), 3.0
+
+    def clip():
+        torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
+
+    (verdict,) = window(model, sgd(model), clip, factor, max_norm=limit).verdicts
+
+    assert [f"token weights follow the token mean times {factor:g}"] == [said.split(" (")[0] for said in verdict.faults]
+
+
 def test_a_limit_without_an_optimizer_is_refused():
     with pytest.raises(ValueError, match=r"max_norm=0\.5 was given without optimizer="):
         watch(models.llama(), max_norm=0.5)

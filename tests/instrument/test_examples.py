@@ -28,6 +28,7 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "schema.json"
         ("sft_packing", [], "OK: every target weighs the same: token mean, w = 1/N"),
         ("dpo_lora", [], "OK: every target weighs what DPOTrainer documents (sigmoid)"),
         ("grpo", [], "OK: every target weighs what GRPOTrainer documents (dapo)"),
+        ("distillation", [], "OK: every token weighs what DistillationTrainer documents"),
         ("accelerate_loop", [], "OK: every target weighs the same: token mean, w = 1/N"),
         ("accelerate_loop", ["--mean-of-means"], "FAULT [mean-of-micro-batch-means]"),
         ("classification", [], "FAULT [sum-of-micro-batch-means]"),
@@ -54,6 +55,7 @@ def test_an_example_gets_its_verdict(name, words, verdict, tmp_path):
         ("dpo_lora", "pairs_added_up", "preference-weights"),
         ("grpo", "window_divided_again", "policy-weights"),
         ("grpo", "completions_averaged", "policy-weights"),
+        ("distillation", "distilled_by_micro_batch", "sum-of-micro-batch-means"),
         ("accelerate_loop", "count_ignored_by_loss", "sum-of-micro-batch-means"),
         ("accelerate_loop", "last_micro_batch_only", "gradient-lost"),
         ("classification", "summed_not_averaged", "token-sum"),
@@ -69,7 +71,9 @@ def test_a_planted_fault_is_named(name, fault, code, tmp_path):
     assert (code == told["code"]) is (code != "eos-never-trained")
 
 
-@pytest.mark.parametrize("name", ["run_clm", "sft_packing", "dpo_lora", "grpo", "accelerate_loop", "classification"])
+@pytest.mark.parametrize(
+    "name", ["run_clm", "sft_packing", "dpo_lora", "grpo", "distillation", "accelerate_loop", "classification"]
+)
 def test_an_example_prints_what_it_prints_alone(name):
     mine = alone(EXAMPLES / f"{name}.py")
     AcceleratorState._reset_state(reset_partial_state=True)
@@ -105,6 +109,11 @@ def test_targets_of_a_classifier_are_told_as_classes(tmp_path):
         (["grpo.py"], "", 0, "OK: every target weighs what GRPOTrainer documents (dapo)"),
         (["grpo.py"], "window_divided_again", 1, "FAULT [policy-weights] rank 0: "),
         (["preference.py", "--objective", "kto"], "", 0, "OK: every target weighs what KTOTrainer documents (kto)"),
+        (["distillation.py"], "", 0, "OK: every token weighs what DistillationTrainer documents"),
+        (["distillation.py"], "distilled_by_micro_batch", 1, "FAULT [sum-of-micro-batch-means]"),
+        # It divides by the answers of all ranks, of which each has a part: see docs/findings.md.
+        (["distillation.py", "--trainer", "gkd"], "", 1, "FAULT [divided-twice]"),
+        (["distillation.py", "--trainer", "sdft"], "", 0, "OK: every token weighs what SDFTTrainer documents"),
     ],
 )
 def test_two_ranks_get_one_verdict(words, fault, status, verdict, tmp_path):
