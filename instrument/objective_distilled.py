@@ -138,21 +138,26 @@ def share_of(batch: Taught, beta: float, temperature: float, support: Support | 
     tables = [np.zeros(shape) for _ in range(6)]
     rows = zip(batch.marks, batch.said, batch.pull, batch.student, batch.teacher)
     for b, (marks, said, pull, p, q) in enumerate(rows):
-        unit_nh = support.push(p, q, said, beta, temperature) @ batch.head
-        longest = np.linalg.norm(batch.head, axis=1).max() / temperature
-        size_n = np.linalg.norm(unit_nh, axis=1)
-        # Where both models agree nothing has a unit, and what is pulled all the same is counted in that of a word.
-        agree_n = size_n == 0
-        size_n = np.where(agree_n, longest, size_n)
-        weight = np.where(agree_n, np.linalg.norm(pull, axis=1), (pull * unit_nh).sum(1) / size_n) / size_n
-        rest = np.linalg.norm(pull - weight[:, None] * unit_nh, axis=1) / size_n
-        column = np.where(agree_n, np.inf, longest / size_n)
+        weight, rest, column = projected(pull, support.push(p, q, said, beta, temperature), batch.head, temperature)
         largest = np.maximum(np.abs(p).max(1), np.abs(q).max(1)) / temperature
         held = support.held(p, q, said, beta, temperature)
         for table, values in zip(tables, (marks, weight, rest, column, largest, held)):
             table[b, : marks.size] = values
     mask, *others = tables
     return Share(batch.numbers, mask > 0, *others)
+
+
+def projected(pull_nh: Floats, unit_nv: Floats, head: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:
+    """[n] weight, remainder and amplification, as in Share, of a pull in units of the push unit_nv on the logits."""
+    unit_nh = unit_nv @ head
+    longest = np.linalg.norm(head, axis=1).max() / temperature
+    size_n = np.linalg.norm(unit_nh, axis=1)
+    # Where both models agree nothing has a unit, and what is pulled all the same is counted in that of a word.
+    agree_n = size_n == 0
+    size_n = np.where(agree_n, longest, size_n)
+    weight = np.where(agree_n, np.linalg.norm(pull_nh, axis=1), (pull_nh * unit_nh).sum(1) / size_n) / size_n
+    rest = np.linalg.norm(pull_nh - weight[:, None] * unit_nh, axis=1) / size_n
+    return weight, rest, np.where(agree_n, np.inf, longest / size_n)
 
 
 def of_distilled(windows: list[list[Share]], vocabulary: int) -> list[list[Expected]]:

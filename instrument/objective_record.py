@@ -94,7 +94,8 @@ class Taught:
         marks: [b][n] the token is of the completion.
         said: [b][n] id of the token.
         pull: [b][n, h] the negative gradient at the final hidden state.
-        student, teacher: [b][n, v] logits at the parameters of the window.
+        student, teacher: [b][n, v] logits at the parameters of the window; of a teacher with a tokenizer of its own,
+            [b][m, w] at all but the last token of the row that it reads.
         head: [v, h] of the student, at the parameters of the window.
     """
 
@@ -105,6 +106,21 @@ class Taught:
     student: list[Floats]
     teacher: list[Floats]
     head: Floats
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """The tokens of a completion, with its end of sequence.
+
+    Attributes:
+        start: tokens of its prompt.
+        said: ids.
+        ends: where each token ends, in bytes from the first of the completion; the end of sequence is one byte more.
+    """
+
+    start: int
+    said: list[int]
+    ends: list[int]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from .objective_pairs import PairOptions, of_dpo, of_sft
 from .objective_policy import Options, of_grpo
 from .objective_record import ObjectiveRun
 from .tiny import near, tiny_policy
+from .trl_across import RUNS as ACROSS
 from .trl_deviations import rescaled
 from .trl_rewarded import RUNS as REWARDED
 from .trl_rows import GOLD, PAIRS, ROWS, VOCABULARY, groups, rewards
@@ -128,6 +129,7 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("GMPO", False, geometric(0.0)),
     ("GMPO with KL", False, geometric(0.1)),
     *TAUGHT,
+    *ACROSS,
     *REWARDED,
     ("Online DPO, sigmoid", True, online("sigmoid")),
     ("Online DPO, ipo", True, online("ipo")),

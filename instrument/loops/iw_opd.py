@@ -43,8 +43,8 @@ def run_iw_opd(
     """
     trainer, config = experimental("iw_opd", "IWOPD")
     script = {
-        row: (number, [n >= start - 1 for n in range(len(row) - 1)])
-        for row, (number, start, _) in lessons(answers).items()
+        row: (lesson.number, [n >= lesson.start - 1 for n in range(len(row) - 1)])
+        for row, lesson in lessons(answers).items()
     }
     generate = generating({tuple(prompt): [completion] for prompt, completion in answers})
     tokenizer = tokenizer_of_messages(model.config.vocab_size)

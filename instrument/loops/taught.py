@@ -23,11 +23,13 @@ class Lesson(NamedTuple):
         number: which answer it is.
         start: tokens of its prompt.
         context: [n] ids that the teacher reads in the place of the prompt, or None where it reads the same row.
+        read: ids of the whole row that the teacher reads, of a tokenizer of its own; None where it has the student's.
     """
 
     number: int
     start: int
     context: Sequence[int] | None = None
+    read: Sequence[int] | None = None
 
 
 Answer = tuple[Sequence[int], Sequence[int]]
@@ -105,7 +107,7 @@ def one_batch(
     student, taught = [], []
     for row, lesson in zip(rows, found):
         student.append(logits_of(model, row, parameters))
-        taught.append(logits_of(teacher, row, learned))
+        taught.append(logits_of(teacher, row if lesson.read is None else lesson.read, learned))
         if lesson.context is not None:
             completion = row[lesson.start :]
             asked = logits_of(teacher, np.array([*lesson.context, *completion]), learned)
