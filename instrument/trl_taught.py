@@ -94,6 +94,32 @@ def weighted_early() -> ObjectiveRun:
     return beside(driven, of_iw_opd(driven, 0.5, counts), of_iw_opd(driven, 0.5), f"{REPEATED}, and {WRITTEN_COUNTED}")
 
 
+def diverging(beta: float, support: Support | Served, generated: bool) -> Run:
+    """IWOPDTrainer with distillation_objective="jsd"."""
+
+    def run() -> ObjectiveRun:
+        from .loops.iw_opd import run_iw_opd_jsd
+
+        options: dict[str, Any] = {"loss_top_k": support.words or 0, "loss_add_tail": support.tail, "temperature": 2.0}
+        taught, changes = run_iw_opd_jsd(
+            tiny_policy(VOCABULARY),
+            tiny_policy(VOCABULARY, 1),
+            ANSWERS,
+            written=WRITTEN if generated else None,
+            beta=beta,
+            learning_rate=0.1,
+            **options,
+            **SPLIT,
+        )
+        windows, rows = shares(taught, beta, 2.0, support), WRITTEN if generated else ANSWERS
+        right = compared(windows, of_distilled(windows, VOCABULARY), changes)
+        right.apart = other_divergence(taught, beta, 2.0, VOCABULARY, support)
+        counts = [sum(len(rows[n][1]) for batch in window for n in batch.numbers) * len(window) for window in windows]
+        return counted(right, windows, counts, REPEATED + f", and {WRITTEN_COUNTED}" * generated)
+
+    return run
+
+
 def served(beta: float, support: Served) -> Run:
     """ServerDistillationTrainer, or AsyncDistillationTrainer where the support holds the token itself."""
 
@@ -146,6 +172,9 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("GOLD, written", True, generalized("GOLD", 0.25, False)),
     ("GOLD, generated", True, generalized("GOLD", 1.0, True)),
     ("IW-OPD", True, weighted_early),
+    ("IW-OPD jsd, beta 0", True, diverging(0.0, Served(3, False), False)),
+    ("IW-OPD jsd, beta 1/4", True, diverging(0.25, Support(), True)),
+    ("IW-OPD jsd, beta 1", True, diverging(1.0, Served(), True)),
     ("Server distillation, beta 0", True, served(0.0, Served(3))),
     ("Server distillation, beta 0, no tail", True, served(0.0, Served(3, False))),
     ("Server distillation, beta 1/4", True, served(0.25, Served())),

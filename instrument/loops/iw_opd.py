@@ -4,10 +4,10 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from ..objective_record import Driven
+from ..objective_record import Driven, Taught
 from .generation import generating
 from .gkd import CHANGES as COMMON
-from .gkd import as_messages, tokenizer_of_messages
+from .gkd import as_messages, run, tokenizer_of_messages
 from .reference_free import experimental
 from .scored import OldNames, Snapshots, drive, settings
 from .taught import Answer, lessons
@@ -62,3 +62,21 @@ def run_iw_opd(
         driven = drive(built, script, Snapshots(), teacher)
     driven.record.changes.update(CHANGES)
     return driven
+
+
+def run_iw_opd_jsd(
+    model: Any,
+    teacher: Any,
+    answers: Sequence[Answer],
+    *,
+    written: Sequence[Answer] | None = None,
+    micro_batch: int,
+    **arguments: Any,
+) -> tuple[list[list[Taught]], dict[str, str]]:
+    """As ``gkd.run_gkd``, with IWOPDTrainer and distillation_objective="jsd"; the config of the teacher is changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer_of_messages(model.config.vocab_size).save_pretrained(folder)
+        teacher.config._name_or_path = folder
+        given = {"distillation_objective": "jsd", **arguments}
+        windows, _ = run("iw_opd", "IWOPD", model, teacher, answers, written, micro_batch, given)
+    return windows, dict(CHANGES)

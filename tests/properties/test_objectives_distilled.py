@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from instrument.loops.async_distillation import run_async_distillation
 from instrument.loops.distillation import run_distillation
 from instrument.loops.gkd import run_gkd, run_gold
-from instrument.loops.iw_opd import run_iw_opd
+from instrument.loops.iw_opd import run_iw_opd, run_iw_opd_jsd
 from instrument.loops.sdft import run_sdft
 from instrument.loops.server_distillation import run_server_distillation
 from instrument.objective_distilled import (
@@ -145,3 +145,33 @@ def test_every_token_of_iw_opd(drawn, gamma, seed):
     )
     divisors = counts(driven.windows, written, split["gradient_accumulation_steps"])
     assert_follows(driven.windows, of_iw_opd(driven, gamma, divisors))
+
+
+@pytest.mark.parametrize("support", [Support(), Served()], ids=["all", "few"])
+@few
+@given(
+    drawn=lessons(end=(2,)),
+    beta=st.sampled_from([0.25, 0.0, 1.0]),
+    temperature=st.sampled_from([1.0, 2.0]),
+    generated=st.booleans(),
+    seed=seeds,
+)
+def test_every_token_of_iw_opd_with_jsd(support, drawn, beta, temperature, generated, seed):
+    answers, split = drawn
+    written = [(prompt, (*completion, 2)) for prompt, completion in answers]
+
+    taught, _ = run_iw_opd_jsd(
+        tiny_policy(VOCABULARY, seed),
+        tiny_policy(VOCABULARY, seed + 1),
+        answers,
+        written=written if generated else None,
+        beta=beta,
+        temperature=temperature,
+        loss_top_k=support.words or 0,
+        learning_rate=RATE,
+        **split,
+    )
+    measured = shares(taught, beta, temperature, support)
+    divisors = counts(taught, written if generated else answers, split["gradient_accumulation_steps"])
+    assert_follows(measured, of_counted(measured, divisors, VOCABULARY))
+    assert other_divergence(taught, beta, temperature, VOCABULARY, support) == ""
