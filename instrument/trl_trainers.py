@@ -39,7 +39,8 @@ CHECKED = {
 }
 NOT_CHECKED = {
     "experimental.async_grpo.async_grpo_trainer.AsyncGRPOTrainer": (
-        'sets its attention to "tree_fa3", of which the kernel (kernels-community/flash-attn3) runs on a GPU alone'
+        "tried on a CPU: it asks CUDA for the name of its device where it is built, then for vLLM; its attention is "
+        '"tree_fa3", of which the kernel (kernels-community/flash-attn3) runs on a GPU alone, and it takes no other'
     ),
     "experimental.bema_for_ref_model.dpo_trainer.DPOTrainer": (
         "DPOTrainer, whose loss is checked as DPO; what its callback makes of the reference is not"

@@ -1,12 +1,20 @@
 """Every trainer of the installed TRL is driven by a check of the report, or stands in it with a reason."""
 
 import importlib
+from types import SimpleNamespace
 
 import pytest
+import torch
+from datasets import Dataset
 from transformers import Trainer
 
 from instrument import trl_checks, trl_trainers
+from instrument.loops.arguments import of_trl
+from instrument.loops.reference_free import experimental
+from instrument.loops.scored import OldNames, tokenizer_of_words, words
 from instrument.objective_verdict import judge_objective
+from instrument.tiny import tiny_policy
+from instrument.trl_rows import VOCABULARY
 
 # Those that have a loop of their own: the others are the stable ones under a former name.
 OWN = sorted(
@@ -54,3 +62,29 @@ def test_the_check_of_a_trainer_runs_it(name, monkeypatch):
     run()
 
     assert any(issubclass(each, trainer) for each in ran)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="says what a machine without a GPU cannot do")
+@pytest.mark.parametrize(
+    "options, error, said",
+    [
+        ({}, (AssertionError, RuntimeError), "CUDA|NVIDIA"),
+        ({"model_init_kwargs": {"attn_implementation": "sdpa"}}, TypeError, "multiple values.*'attn_implementation'"),
+    ],
+    ids=["its own attention", "another"],
+)
+def test_async_grpo_cannot_be_built_here(options, error, said, tmp_path):
+    """The reason that the report gives, tried."""
+    trainer, config = experimental("async_grpo", "AsyncGRPO")
+    tiny_policy(VOCABULARY).save_pretrained(tmp_path)
+    args = of_trl(config, str(tmp_path / "out"), max_steps=1, **options)
+
+    with OldNames(), pytest.raises(error, match=said):
+        trainer(
+            model=str(tmp_path),
+            reward_funcs=lambda **_: [0.0],
+            args=args,
+            train_dataset=Dataset.from_list([{"prompt": words((3,))}]),
+            processing_class=tokenizer_of_words(VOCABULARY, "left"),
+            rollout_worker=SimpleNamespace(rollout_buffer=None),
+        )
