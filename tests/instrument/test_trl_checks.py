@@ -37,6 +37,13 @@ KNOWN = (
     "Async distillation, beta 1/4",
     "Async distillation, beta 1",
     "IW-OPD",
+    "IW-OPD jsd, beta 0",
+    "IW-OPD jsd, beta 1/4",
+    "IW-OPD jsd, beta 1",
+    "GOLD across tokenizers",
+    "GOLD across tokenizers, in order",
+    "GOLD across tokenizers, bayesian",
+    "GOLD across tokenizers, hybrid",
     "SDPO mixed with dapo",
     "SDPO, rewards not scaled",
 )
