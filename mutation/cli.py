@@ -250,6 +250,8 @@ def source(
     changed: Annotated[bool, typer.Option("--changed", help="Run only the modules that changed.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Keep nothing of an earlier run.")] = False,
     matrix: Annotated[bool, typer.Option("--matrix", help="Run every test under every mutant.")] = False,
+    sample: Annotated[int | None, typer.Option(min=1, help="Draw that many mutants and run those.")] = None,
+    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
     workers: Workers = 2,
     out: Annotated[Path, typer.Option(help="Folder for source.json.")] = Path("mutants"),
 ) -> None:
@@ -258,7 +260,7 @@ def source(
         raise typer.BadParameter("--fresh keeps no verdict and --changed keeps most of them: give one of the two")
     console = Console(highlight=False, soft_wrap=True)
     try:
-        good = mutate(Wish(Path.cwd(), out, only or [], fresh, changed, matrix, workers), console)
+        good = mutate(Wish(Path.cwd(), out, only or [], fresh, changed, matrix, workers, sample, seed), console)
     except (RuntimeError, ValueError) as error:
         console.print(f"void: {error}", style="red", markup=False)
         raise typer.Exit(1) from error

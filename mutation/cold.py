@@ -23,6 +23,9 @@ from mutation.cells import Cell, Job, Ran
 from mutation.plan import Plan
 from mutation.pool import Follow, Pool, Watch
 
+# Seconds that a test may wait in a fresh process for what a warm one has there already.
+START = 60.0
+
 
 class Fresh:
     """A fresh process at work on the tests of a job.
@@ -110,7 +113,8 @@ class Cold:
                 while waiting and len(self.live) < self.pool.workers:
                     job = waiting.popleft()
                     seam = self.plan.faults[job.name].seam
-                    limits = {test: self.pool.limit(test) for test in job.tests}
+                    # Whatever test is the first to need ranks waits until their server has imported everything.
+                    limits = {test: self.pool.limit(test) + START for test in job.tests}
                     self.live.append(Fresh(job, self.plan, seam, limits))
                 time.sleep(0.05)
                 for fresh in [fresh for fresh in self.live if fresh.over()]:

@@ -16,7 +16,9 @@ from mutation.record import Record, read_record
 Say = Callable[[str], None]
 
 
-def nightly(out: Path, names: Sequence[str], workers: int, fresh: int, audit: float, seed: int, say: Say) -> bool:
+def nightly(
+    out: Path, names: Sequence[str], workers: int, fresh: int, audit: float, seed: int, say: Say, sample: int = 1000
+) -> bool:
     """Run all that is too long for every commit, each part in a process of its own, and write nightly.json.
 
     A part that fails does not keep the next one from running.
@@ -28,6 +30,7 @@ def nightly(out: Path, names: Sequence[str], workers: int, fresh: int, audit: fl
         audit: share of the cells that should not be reached which run all the same.
         seed: of what is drawn.
         say: hears what happens.
+        sample: how many mutants of the source are drawn.
 
     Returns:
         Whether every part passed, and the fresh processes saw the same.
@@ -38,7 +41,7 @@ def nightly(out: Path, names: Sequence[str], workers: int, fresh: int, audit: fl
     parts: dict[str, dict[str, Any]] = {}
     out.mkdir(parents=True, exist_ok=True)
     for name, command in {
-        "source": ["source", "--fresh", "--workers", str(workers)],
+        "source": ["source", "--fresh", "--sample", str(sample), "--seed", str(seed), "--workers", str(workers)],
         "matrix": [*whole, "--audit", str(audit)],
         "fresh": [*whole, "--cold", "--audit", "0", *chosen],
         "sensitivity": ["sensitivity", "--workers", str(workers)],

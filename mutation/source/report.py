@@ -13,11 +13,15 @@ from rich.text import Text
 from mutation.journal import versions
 from mutation.source.mutant import Outcome, function_of
 from mutation.source.result import Result
-from mutation.source.score import Counts, assertion, raw
+from mutation.source.score import MISSED, Counts, assertion, interval, raw
 
 
-def show(console: Console, result: Result, diffs: Mapping[str, str]) -> None:
-    """Print what nobody noticed, with its diff, then the two scores of each module, then what is wrong."""
+def show(console: Console, result: Result, diffs: Mapping[str, str], sampled: bool = False) -> None:
+    """Print what nobody noticed, with its diff, then the two scores of each module, then what is wrong.
+
+    Args:
+        sampled: whether the mutants are a sample, of which the scores of all are estimates.
+    """
     for mutant in result.open_ones():
         by = f", {len(mutant.kills)} tests failed" if mutant.kills else ""
         console.print(Text.assemble((mutant.outcome, "bold red"), f" {function_of(mutant.name)} ({mutant.name}{by})"))
@@ -34,6 +38,8 @@ def show(console: Console, result: Result, diffs: Mapping[str, str]) -> None:
     table.add_section()
     table.add_row("all", *row(total, found), style="bold")
     console.print(table)
+    if sampled:
+        console.print(estimates(total))
     for sentence in result.wrong:
         console.print(Text(sentence, style="red"))
 
@@ -42,6 +48,20 @@ def row(counts: Counts, columns: Iterable[Outcome]) -> list[str]:
     """One line of the table, without its name."""
     ends = [str(counts.get(outcome) or "") for outcome in columns]
     return [*ends, *("-" if score is None else f"{score:.1%}" for score in (raw(counts), assertion(counts)))]
+
+
+def estimates(total: Counts) -> str:
+    """Where the two scores of all mutants lie, as far as a sample tells."""
+    judged = total.get(Outcome.ASSERTED, 0) + sum(total.get(end, 0) for end in MISSED)
+    told = []
+    for name, score, number in (
+        ("raw", raw(total), sum(total.values()) - total.get(Outcome.EQUIVALENT, 0)),
+        ("by assertion", assertion(total), judged),
+    ):
+        if score is not None:
+            low, high = interval(score, number)
+            told.append(f"{name} between {low:.1%} and {high:.1%}")
+    return f"{sum(total.values())} mutants were drawn; of all mutants, with 95 % confidence: {', '.join(told)}"
 
 
 def body(diff: str) -> str:

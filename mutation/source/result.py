@@ -84,13 +84,16 @@ def refuse_void(mutants: Sequence[Mutant]) -> None:
             )
 
 
-def settle(mutants: Iterable[Mutant], changes: Mapping[str, Change], declared: Sequence[Change]) -> Result:
+def settle(
+    mutants: Iterable[Mutant], changes: Mapping[str, Change], declared: Sequence[Change], sampled: bool = False
+) -> Result:
     """Set apart what is declared equivalent, score the rest and say what is wrong.
 
     Args:
         mutants: those in question, without the canaries.
         changes: by name, of every mutant of a function that is named in `declared`.
         declared: the entries that speak of the functions in question.
+        sampled: whether the mutants are a sample: the few of one module then say nothing of that module.
     """
     ran = list(mutants)
     equivalent, refused = explain(ran, changes, declared)
@@ -99,4 +102,4 @@ def settle(mutants: Iterable[Mutant], changes: Mapping[str, Change], declared: S
         for mutant in sorted(ran, key=lambda mutant: (mutant.path, mutant.name))
     ]
     result = Result(settled, ())
-    return Result(settled, [*refused, *complaints(result.modules())])
+    return Result(settled, [*refused, *complaints(result.modules(), each=not sampled)])

@@ -45,10 +45,24 @@ class Tree:
             for ending in ("", ".meta", ".spans"):
                 (self.folder / f"{name}{ending}").unlink(missing_ok=True)
         if how.again:
-            # Which test calls which function, which mutmut would only complete for new tests.
-            (self.folder / "mutmut-stats.json").unlink(missing_ok=True)
+            self.ask_again({name.removesuffix(".py").replace("/", ".") for name in how.again})
         self.keep({name for name, (code, _) in self.booked().items() if code is not None and not again(name)})
         (self.folder / "stamp.json").write_text(json.dumps(asdict(stamp)))
+
+    def ask_again(self, modules: Collection[str]) -> None:
+        """Forget what the tests of some modules call: mutmut runs the tests that it does not know, and no others."""
+        file = self.folder / "mutmut-stats.json"
+        try:
+            stats = json.loads(file.read_text())
+            calls = stats["tests_by_mangled_function_name"]
+            asked = {test for name, tests in calls.items() if name.rpartition(".")[0] in modules for test in tests}
+            stats["tests_by_mangled_function_name"] = {name: [*(set(tests) - asked)] for name, tests in calls.items()}
+            known = stats["duration_by_test"].items()
+            stats["duration_by_test"] = {test: seconds for test, seconds in known if test not in asked}
+            file.write_text(json.dumps(stats))
+        except (OSError, ValueError, KeyError):
+            # None, or cut short: mutmut then runs all tests.
+            file.unlink(missing_ok=True)
 
     def keep(self, mutants: Collection[str]) -> None:
         """Keep the lines of some mutants in the kill log, and drop the others."""

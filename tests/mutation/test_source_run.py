@@ -221,3 +221,21 @@ def test_a_run_without_a_green_suite_is_void(good):
     assert 1 == status
     assert "mutmut ended with status 1: the run is void" in printed
     assert written is None
+
+
+def test_a_sample_runs_what_is_drawn_and_says_how_sure_the_scores_are(good):
+    project, *_ = good
+    printed, status, written = source(project, "--fresh", "--sample", "3", "--seed", "1")
+    again = source(project, "--fresh", "--sample", "3", "--seed", "1")[2]
+
+    assert 0 == status, printed
+    assert 3 == written["total"]["asserted"] == written["total"]["mutants"]
+    assert set(written["mutants"]) == set(again["mutants"])
+    assert "3 mutants were drawn; of all mutants, with 95 % confidence: raw between 43.8% and 100.0%" in printed
+
+
+def test_a_larger_sample_is_all_there_is(good):
+    project, *_, whole = good
+    *_, written = source(project, "--sample", "1000")
+
+    assert set(whole["mutants"]) == set(written["mutants"])

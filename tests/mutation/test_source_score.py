@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mutation.source.mutant import Outcome
-from mutation.source.score import assertion, complaints, count, raw
+from mutation.source.score import assertion, complaints, count, interval, raw
 
 outcomes = st.lists(st.sampled_from(Outcome), min_size=1)
 ONE_OF_EACH = dict.fromkeys(Outcome, 1)
@@ -79,3 +79,16 @@ def test_a_low_module_is_told_by_name_though_the_sum_is_high():
     assert ["the raw score of a.py is 80.0% and must be 90%: test what survived there"] == complaints(
         {"a.py": of(asserted=4, survived=1), "b.py": of(asserted=200)}
     )
+
+
+def test_the_few_of_a_module_that_were_drawn_are_not_held_to_its_rule():
+    modules = {"a.py": of(asserted=98), "b.py": of(survived=2)}
+
+    assert [] == complaints(modules, each=False)
+    assert ["b.py" in sentence for sentence in complaints(modules)] == [True]
+
+
+@pytest.mark.parametrize(("share", "number", "low", "high"), [(0.5, 100, 0.4038, 0.5962), (1.0, 10, 0.7225, 1.0)])
+def test_an_estimate_comes_with_wilsons_interval(share, number, low, high):
+    # By the textbook, for a half of 100; and by n / (n + z^2) for all of ten.
+    assert interval(share, number) == pytest.approx((low, high), abs=1e-4)

@@ -21,7 +21,9 @@ def tree(tmp_path):
     lines = [(NAME.format(1), "t1", "assert"), (NAME.format(2), "t1", "error"), (NAME.format(2), "t2", "assert")]
     lines += [("pkg.b.x_g__mutmut_1", "t3", "error"), ("pkg.b.x_g__mutmut_1", "t3", "assert")]
     tree.log.write_text("".join(json.dumps({"mutant": m, "test": t, "kind": k}) + "\n" for m, t, k in lines))
-    (tree.folder / "mutmut-stats.json").write_text("{}")
+    calls = {"pkg.a.x_f": ["t1", "t2"], "pkg.b.x_g": ["t2", "t3"]}
+    stats = {"tests_by_mangled_function_name": calls, "duration_by_test": {"t1": 1, "t2": 1, "t3": 1}, "stats_time": 3}
+    (tree.folder / "mutmut-stats.json").write_text(json.dumps(stats))
     return tree
 
 
@@ -71,8 +73,23 @@ def test_an_edited_module_is_made_anew(tree):
 
     assert {"pkg/a.py"} == {mutant.path for mutant in tree.mutants()}
     assert [] == list((tree.folder / "pkg").glob("b.py*"))
-    assert not (tree.folder / "mutmut-stats.json").exists()
     assert {"t1", "t2"} == {line["test"] for line in tree.lines()}
+
+
+def test_only_the_tests_of_an_edited_module_are_asked_again_what_they_call(tree):
+    tree.prepare(Reuse(False, ("pkg/b.py",)), Stamp("s", {}), keep_all)
+    stats = json.loads((tree.folder / "mutmut-stats.json").read_text())
+
+    assert {"pkg.a.x_f": ["t1"], "pkg.b.x_g": []} == stats["tests_by_mangled_function_name"]
+    assert {"t1": 1} == stats["duration_by_test"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}"])
+def test_what_tests_call_is_asked_of_all_where_it_cannot_be_read(tree, text):
+    (tree.folder / "mutmut-stats.json").write_text(text)
+    tree.prepare(Reuse(False, ("pkg/b.py",)), Stamp("s", {}), keep_all)
+
+    assert not (tree.folder / "mutmut-stats.json").exists()
 
 
 def test_what_is_run_again_loses_its_old_killers(tree):

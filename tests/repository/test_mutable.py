@@ -1,6 +1,7 @@
 """Nothing that computes hides from mutmut, which never mutates a function with a decorator."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,31 @@ def computes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def hidden_in_project() -> set[tuple[str, str]]:
     files = mutated_files(ROOT, read_settings(ROOT))
     return {(file, name) for file in files for name in hidden((ROOT / file).read_text())}
+
+
+def read_beside(source: str) -> set[str]:
+    """The folders and files of the project that a test names, as `ROOT / "docs"` or `parents[2] / "docs"`."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
+            left = ast.unparse(node.left)
+            if left == "ROOT" or left.endswith("parents[2]"):
+                found.add(str(node.right.value).partition("/")[0])
+    return found
+
+
+def test_what_tests_read_is_copied_to_where_mutants_run():
+    settings = read_settings(ROOT)
+    there = {*settings.sources, *settings.beside, "tests", "pyproject.toml"}
+    chosen = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    left_out = [part.removeprefix("--ignore=") for part in chosen["pytest_add_cli_args_test_selection"]]
+    files = [file.relative_to(ROOT).as_posix() for file in (ROOT / "tests").rglob("*.py")]
+    asked = [file for file in files if not any(file.startswith(f"{part.rstrip('/')}") for part in left_out[1:])]
+    needed = {(file, name) for file in asked for name in read_beside((ROOT / file).read_text())}
+
+    assert len(asked) > 100
+    assert {name for _, name in needed} >= {"docs", "examples"}
+    assert [] == sorted((file, name) for file, name in needed if name not in there and (ROOT / name).exists())
 
 
 def test_nothing_that_computes_is_hidden_but_what_is_listed():
