@@ -1,6 +1,7 @@
 """Everything after backward of one window: what a capture calls while it runs, put together into one record."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .forward import hidden_states
 from .live import LinearHead
 from .norms import norms, numbers
 from .reach import Guard, ReachHooks
-from .record import Record
+from .record import Floats, Record
 from .step_reading import Reading
 from .sums import total
 
@@ -41,10 +42,9 @@ class AfterBackward:
         head: Callable[[], Any] | None = None,
     ) -> None:
         self._record, self._model, self._reach = record, model, ReachHooks(model)
-        self._closure = None if head is None else Closure(model)
+        self._closure = None if head is None else Closure(model, self._reach.layouts)
         self._optimizers, self._compare, self._find_head = [unwrapped(o) for o in optimizers], compare, head
         self._max_norm = float("nan") if max_norm is None else float(max_norm)
-        refusals.refuse_shards(model, self._optimizers)
         self._depth = 0
         self._stepped: set[int] = set()
         self._before: Any = None
@@ -81,7 +81,8 @@ class AfterBackward:
 
     def ended(self) -> Any:
         """A backward is over; the norms of the gradients that it left, as `norms` gives them."""
-        refusals.refuse_shards(self._model, self._optimizers)
+        if not self._reach.in_parts:
+            refusals.refuse_sharded_since(self._model, self._reach.first(), self._optimizers)
         self._reach.backward += 1
         self._before = norms(list(self._reach.parameters.values()))
         if self._closure is not None:
@@ -139,7 +140,8 @@ class AfterBackward:
             middle = float(np.median([f for f in by.values() if f] or [1.0]))
             bent = self._closure.bent(middle, bound) if entry.size else float("nan")
             addends, why = self._closure.read(names, by)
-        shape = (np.array([p.numel() for p in held], dtype=float), np.array([p.dim() for p in held], dtype=float))
+        part = np.array([self._reach.in_parts and refusals.sharded(p) for p in held], dtype=bool)
+        shape = self._shapes(held)
         reach = self._reach.read()
         if not all(kept):
             raise ValueError(
@@ -150,11 +152,23 @@ class AfterBackward:
         # Of several ranks, each knows a part of what was added up.
         alone = self._record.ranks == 1
         sums = [total([one]) for one in addends] if alone else []
-        rest = (self._max_norm, *shape, why, bound, cut, [] if alone else addends)
+        for one in addends:
+            one.part = bool(part[reach.names.index(one.name)]) if one.name in reach.names else False
+        rest: Any = (self._max_norm, *shape, why, bound, cut, [] if alone else addends, [], part)
         self._last = After(reach, sums, before, entry / inside, bent, None, *rest)
         self._record.windows[-1].after = self._last
         self._before = self._entry = None
         self._stepped = set()
+
+    def _shapes(self, held: Sequence[nn.Parameter]) -> tuple[Floats, Floats]:
+        """[p] elements and dimensions of whole parameters; the latter nan of a flat part whose module never ran."""
+        if not self._reach.layouts:
+            return np.array([p.numel() for p in held], dtype=float), np.array([p.dim() for p in held], dtype=float)
+        layouts = [self._reach.layouts.get(id(p)) for p in held]
+        flat = [one is None and getattr(p, "_fsdp_flattened", False) for p, one in zip(held, layouts)]
+        shapes = [tuple(p.shape) if one is None else one.shape for p, one in zip(held, layouts)]
+        dims = [float("nan") if unknown else float(len(shape)) for shape, unknown in zip(shapes, flat)]
+        return np.array([prod(shape) for shape in shapes], dtype=float), np.array(dims)
 
 
 def unwrapped(optimizer: Any) -> Any:

@@ -21,7 +21,8 @@ def whole(of_ranks: Sequence[After]) -> After:
 
     Returns:
         Gradients and norms are those of rank 0, since after the all-reduce all ranks hold the same; where they do not,
-        `different` tells. Reach has the backwards of all ranks, side by side; `ranks` keeps what each has measured.
+        `odd` tells. Where each rank holds a part, they are those of all parts together. Reach has the backwards of all
+        ranks, side by side; `ranks` keeps what each has measured.
 
     Raises:
         ValueError: the ranks do not train the same parameters.
@@ -37,10 +38,13 @@ def whole(of_ranks: Sequence[After]) -> After:
     sums = [total(column) for column in columns if len(column) == len(of_ranks)]
     missing = [f"{c[0].place}: not captured on every rank" for c in columns if len(c) < len(of_ranks)]
     bent = [after.bent for after in of_ranks if np.isfinite(after.bent)]
+    before, entry = (norm_of([getattr(after, name) for after in of_ranks], first.part) for name in ("before", "entry"))
     return replace(
         first,
-        reach=reach_of([after.reach for after in of_ranks]),
+        reach=reach_of([after.reach for after in of_ranks], bool(first.part.any())),
         sums=sums,
+        before=before,
+        entry=entry,
         bent=max(bent, default=float("nan")),
         step=step_of([after.step for after in of_ranks if after.step is not None]),
         unsummed=tuple(dict.fromkeys([*(why for after in of_ranks for why in after.unsummed), *missing])),
@@ -49,28 +53,46 @@ def whole(of_ranks: Sequence[After]) -> After:
     )
 
 
-def reach_of(of_ranks: Sequence[Reach]) -> Reach:
-    """The backwards of all ranks, rank by rank."""
+def norm_of(of_ranks: Sequence[Floats], part: Bools) -> Floats:
+    """[p] norm of each gradient, of which a rank may hold a part only; nan where no rank holds any."""
+    if not part.any() or not of_ranks[0].size:
+        return of_ranks[0]
+    rows = np.array(of_ranks)
+    squares = np.where(np.isnan(rows).all(0), np.nan, np.nansum(rows**2, 0))
+    return np.where(part, np.sqrt(squares), rows[0])
+
+
+def reach_of(of_ranks: Sequence[Reach], part: bool) -> Reach:
+    """The backwards of all ranks, rank by rank; of a parameter in parts, each rank knows whether its own is zero."""
+    zeros = [set(reach.zeros) for reach in of_ranks]
     return Reach(
         of_ranks[0].names,
         np.concatenate([reach.arrived for reach in of_ranks], 1),
         np.concatenate([reach.nonzero for reach in of_ranks], 1),
         np.any([reach.ran for reach in of_ranks], 0),
-        tuple(sorted({name for reach in of_ranks for name in reach.zeros})),
+        tuple(sorted(set.intersection(*zeros) if part else set.union(*zeros))),
         tuple(sorted({name for reach in of_ranks for name in reach.frozen})),
     )
 
 
 def step_of(of_ranks: Sequence[Step]) -> Step | None:
-    """Of each parameter, what the first rank measured on which it is off; that of rank 0 where it is on none."""
+    """Of each parameter, what the first rank measured on which it is off; where it is on none, the first that knows."""
     if not of_ranks:
         return None
     off = np.array([step.off for step in of_ranks])
-    which = np.argmax(off != 0, 0)
+    known = np.array([np.isfinite(step.ended) if step.ended.size else np.ones(off.shape[1]) for step in of_ranks])
+    which = np.argmax((off != 0) * 2 + known, 0)
     taken = {
         name: np.choose(which, [getattr(step, name) for step in of_ranks]) for name in ("consumed", "moved", "off")
     }
-    return replace(of_ranks[0], **taken, steps=max(step.steps for step in of_ranks))
+    hidden = np.any([step.hidden for step in of_ranks], 0)
+    return replace(of_ranks[0], **taken, hidden=hidden, steps=max(step.steps for step in of_ranks))
+
+
+def odd(found: After) -> Bools:
+    """[p] whether the ranks hold other gradients, of what all of them hold."""
+    apart = different([after.before for after in found.ranks])
+    return apart & ~found.part if found.part.size and apart.size else apart
 
 
 def different(of_ranks: Sequence[Floats]) -> Bools:

@@ -71,6 +71,7 @@ class Addends:
         size: [k] sum of absolute values of what was added up to them.
         terms: that were added up.
         left: [k] the gradient of the step before; empty in the first one.
+        part: this rank holds a part of the parameter only, and `held` and `left` are that on zeros.
     """
 
     place: str
@@ -81,6 +82,7 @@ class Addends:
     size: Floats
     terms: int
     left: Floats
+    part: bool = False
 
 
 @dataclass
@@ -132,6 +134,7 @@ class After:
         cut: [p] which gradients have elements there.
         addends: of a rank among several, what its `sums` will be put together from.
         ranks: of a window of several ranks, what each of them measured.
+        part: [p] of which parameters a rank holds a part only, and a part of their gradient; empty where it holds all.
     """
 
     reach: Reach
@@ -148,6 +151,7 @@ class After:
     cut: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     addends: list[Addends] = field(default_factory=list)
     ranks: list["After"] = field(default_factory=list)
+    part: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def factor(self) -> Floats:
         """[p] by what each gradient was multiplied between the last backward and the step; nan where there is none."""

@@ -7,7 +7,7 @@ import numpy as np
 from .after_record import Addends, After, Reach, Step, Sum
 
 KINDS = (After, Reach, Sum, Addends, Step)
-TYPES = {"ids": np.int64} | dict.fromkeys(("arrived", "nonzero", "ran", "hidden", "cut"), np.bool_)
+TYPES = {"ids": np.int64} | dict.fromkeys(("arrived", "nonzero", "ran", "hidden", "cut", "part"), np.bool_)
 
 
 def after_of(plain: dict[str, Any]) -> After:

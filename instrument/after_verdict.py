@@ -10,9 +10,9 @@ import numpy as np
 from closed_forms import rounding, updates
 
 from . import codes
-from .after_ranks import different
+from .after_ranks import odd
 from .after_record import After, Reach, Sum
-from .rank_verdict import apart, few, left_apart, on_ranks
+from .rank_verdict import apart, few, left_apart, on_ranks, pulled_apart
 from .record import Floats, Record, Window
 
 
@@ -41,13 +41,14 @@ def judge_after(record: Record, window: Window, right: bool, scale: float) -> Ju
     every = found.ranks or [found]
     reached = on_ranks([reach_faults(after.reach, right or scale != 1) for after in every])
     summed = sum_faults(record, found)
-    clips = [clip_faults(replace(after, sums=found.sums), scale) for after in every]
+    clips = [clip_faults(replace(after, sums=found.sums), scale, found) for after in every]
     clipped = on_ranks([(faults, remarks) for faults, remarks, _ in clips])
     stepped = on_ranks([step_faults(after) for after in every])
     meeting = [f for f in summed[0] if re.search(codes.kinds()["ranks-summed"].said, f)]
     faults = [("backward", f) for f in [*reached[0], *(f for f in summed[0] if f not in meeting)]]
     faults += [("all-reduce", f) for f in [*apart(found), *meeting]]
-    faults += [("clip", f) for f in clipped[0]] + [("step", f) for f in stepped[0] + left_apart(found)]
+    faults += [("clip", f) for f in pulled_apart(found) or clipped[0]]
+    faults += [("step", f) for f in stepped[0] + left_apart(found)]
     return Judged(faults, reached[1] + summed[1] + clipped[1] + stepped[1], min(undone for *_, undone in clips))
 
 
@@ -95,8 +96,7 @@ def partner_is_zero(name: str, zeros: Sequence[str]) -> str:
 def sum_faults(record: Record, found: After) -> tuple[list[str], list[str]]:
     """Gradients after the last backward that are not what the tokens contributed."""
     faults, remarks = [], [f"not compared: {why}" for why in found.unsummed]
-    odd = different([after.before for after in found.ranks])
-    parted = {name for name, differs in zip(found.reach.names, odd) if differs}
+    parted = {name for name, differs in zip(found.reach.names, odd(found)) if differs}
     # What is not the same on all ranks is no sum over them, and told as that.
     for s in (s for s in found.sums if s.name not in parted):
         allowed = allowed_of(record, s)
@@ -127,11 +127,17 @@ def instead_of(s: Sum, allowed: float) -> str:
     return f"off by {s.residual:.3g} of it"
 
 
-def clip_faults(found: After, scale: float) -> tuple[list[str], list[str], float]:
-    """What happened to the gradient between the last backward and the step; and the scale that was undone."""
+def clip_faults(found: After, scale: float, whole: After) -> tuple[list[str], list[str], float]:
+    """What happened to the gradient between the last backward and the step; and the scale that was undone.
+
+    Args:
+        found: of a rank.
+        whole: of all ranks; where each holds a part, the norm that a clip goes by is that of all parts.
+    """
     factor = found.factor()
     seen = np.isfinite(factor)
     names = np.array(found.reach.names, dtype=object)
+    norms = whole if whole.part.any() else found
     if np.isinf(found.entry).any():
         return [f"the step consumed gradients that are not finite, of {few(names[np.isinf(found.entry)])}"], [], 1.0
     if not seen.any():
@@ -141,12 +147,12 @@ def clip_faults(found: After, scale: float) -> tuple[list[str], list[str], float
         return [f"the gradient of {few(names[lost])} was emptied between backward and the step"], [], 1.0
     error = (np.minimum(found.sizes, 2**16) / 4 + 6) * 2 * rounding.unit_roundoff("float32")
     c = float(np.median(factor[seen]))
-    odd = seen & ~(np.abs(factor - c) <= error * c)
+    bent = seen & ~(np.abs(factor - c) <= error * c)
     if np.isfinite(found.bound) and not np.isfinite(found.max_norm):
         return by_value(found, factor, float(error[seen].max()), scale)
-    if odd.any():
+    if bent.any():
         kept = seen & (np.abs(factor - 1) <= error)
-        some, rest = (seen & ~kept, kept) if kept.any() else (odd, seen & ~odd)
+        some, rest = (seen & ~kept, kept) if kept.any() else (bent, seen & ~bent)
         first = float(np.median(factor[some]))
         before = f"clipped on a partial list: the gradients of {few(names[some])} were multiplied by {first:.4g}"
         others = f"those of {int(rest.sum())} others by {float(np.median(factor[rest])):.4g}"
@@ -155,7 +161,7 @@ def clip_faults(found: After, scale: float) -> tuple[list[str], list[str], float
     spread = max((s.spread for s in found.sums[:1]), default=1.0)
     if np.isfinite(found.bent) and found.bent > float(error[seen].max()) * max(spread, 1.0):
         return [f"the gradient was changed between backward and the step, by {found.bent:.3g} of it"], [], 1.0
-    return judge_factor(found, c, float(error[seen].max()), scale)
+    return judge_factor(norms, c, float(error[seen].max()), scale)
 
 
 def by_value(found: After, factor: Floats, error: float, scale: float) -> tuple[list[str], list[str], float]:
@@ -245,8 +251,10 @@ def stages(record: Record, window: Window, faults: Sequence[tuple[str, str]], lo
         f"backward  {mark('backward', bad)}: {there} of {len(found.reach.names)} parameters reached; {sums}",
     ]
     if found.ranks:
-        odd = int(different([after.before for after in found.ranks]).sum())
-        met = f"{len(found.reach.names) - odd} of {len(found.reach.names)} gradients are the same on all ranks"
+        p, parts = len(found.reach.names), int(found.part.sum())
+        met = f"{p - int(odd(found).sum()) - parts} of {p} gradients are the same on all ranks"
+        if parts:
+            met = f"each rank holds its part of {parts} of {p} gradients" + (f", {met}" if parts < p else "")
         lines.append(f"all-reduce {mark('all-reduce', bad)}: {met}")
     factor = found.factor()
     if np.isfinite(factor).any():

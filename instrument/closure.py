@@ -7,6 +7,7 @@ for the head, one for each row of the embedding; no copy of a matrix is made.
 Letters: n positions, h hidden size.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +16,9 @@ from torch import Tensor, nn
 from .after_record import Addends
 from .last_linear import LastLinear
 from .last_norm import LastNorm
+from .norms import own_part
 from .reach import Guard
+from .shards import Layout, part_of_gradient
 
 
 class Share(NamedTuple):
@@ -27,18 +30,25 @@ class Share(NamedTuple):
 
 
 class Closure:
-    """Sums of one window. `head` is told once it is known."""
+    """Sums of one window. `head` is told once it is known.
 
-    def __init__(self, model: Any) -> None:
-        self.norm = LastNorm(model)
+    Args:
+        layouts: of the parameters that this rank holds a part of, by identity.
+    """
+
+    def __init__(self, model: Any, layouts: Mapping[int, Layout]) -> None:
+        self.norm = LastNorm(model, layouts)
+        self._layouts = layouts
         self.head: nn.Linear | None = None
         self.largest = torch.zeros(())
         self._embedding = input_embedding(model)
         self._tied = tied(model, self._embedding)
         self._model = model
         self._hook: Any = None
-        frozen = all(p.dim() > 1 or not p.requires_grad for p in model.parameters())
-        self._linear = LastLinear(model, self._add) if frozen else None
+        # Asked now: under FSDP1 what stands in the place of a frozen parameter asks for a gradient too.
+        self._trains = {id(m) for m in model.modules() for name, p in own(m) if name == "weight" and p.requires_grad}
+        frozen = not any(is_vector(m, name, p) and p.requires_grad for m in model.modules() for name, p in own(m))
+        self._linear = LastLinear(model, self._add, layouts) if frozen else None
         self._parts: dict[int, list[Share]] = {}
         self._backward = 0
         self._head: list[Share] = []
@@ -63,8 +73,13 @@ class Closure:
             self._hook.remove()
 
     def _arm(self, guard: Guard, args: tuple[Any, ...], output: Any) -> None:
-        trains = self._embedding is not None and self._embedding.weight.requires_grad
-        if trains and torch.is_grad_enabled() and isinstance(output, Tensor) and output.requires_grad and args:
+        if (
+            id(self._embedding) in self._trains
+            and torch.is_grad_enabled()
+            and isinstance(output, Tensor)
+            and output.requires_grad
+            and args
+        ):
             ids, rows = args[0].detach(), output.detach()
             output.register_hook(lambda gradient: guard(self._embedded, ids, rows, gradient))
 
@@ -79,7 +94,7 @@ class Closure:
         hidden_nh, gradient_nh = hidden_bth.flatten(0, 1), gradient_bth.flatten(0, 1)
         if self._trains_norm():
             self._add(*self.norm.share(hidden_nh, gradient_nh), hidden_nh.shape[0])
-        if self.head is not None and self.head.weight.requires_grad:
+        if self.head is not None and id(self.head) in self._trains:
             value = (hidden_nh * gradient_nh).sum(dtype=torch.float64)
             # With columns J_v, sum_v |dz_nv| |J_v| |h_n| is at most 2 w_n max_v |J_v| |h_n|: dz_n = w_n (p_n - onehot).
             weight_n = torch.as_tensor(weight_bt, device=hidden_nh.device).flatten().nan_to_num().abs()
@@ -90,7 +105,7 @@ class Closure:
         self._parts.setdefault(self._backward, []).append(Share(value, size, terms))
 
     def _trains_norm(self) -> bool:
-        return self.norm.module is not None and not self.norm.why and self.norm.module.weight.requires_grad
+        return not self.norm.why and id(self.norm.module) in self._trains
 
     def _place(self) -> tuple[str, Any]:
         """Where each element is compared, and what reads the gradient there."""
@@ -158,7 +173,7 @@ class Closure:
 
     def _shared(self) -> bool:
         """Whether a module other than the known embedding holds the head's matrix too."""
-        if self.head is None or self.head.weight.grad is None:
+        if self.head is None or part_of_gradient(self.head.weight, self._layouts) is None:
             return False
         holders = (m for m in self._model.modules() if m._parameters.get("weight") is self.head.weight)
         return any(m is not self.head and m is not self._embedding for m in holders)
@@ -167,8 +182,9 @@ class Closure:
         head, embedding, found = self.head, self._embedding, []
         tied = head is not None and embedding is not None and head.weight is embedding.weight
         by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
-        if self._head and by and head is not None and head.weight.grad is not None and not shared:
-            measured = inner(head.weight.grad, head.weight.detach()) / by
+        part = None if head is None else part_of_gradient(head.weight, self._layouts)
+        if self._head and by and head is not None and part is not None and not shared:
+            measured = inner(part, own_part(head.weight.detach())) / by
             shares = [*self._head, *(Share(s.value.sum(), s.size.sum(), s.value.numel()) for _, s in self._rows * tied)]
             value, size = (
                 torch.stack(column).sum() for column in ([s.value for s in shares], [s.size for s in shares])
@@ -177,19 +193,38 @@ class Closure:
             where, name = "tied embedding" if tied else "head", names.get(id(head.weight), "")
             found.append(addends(where, name, measured[None], value[None, None], size[None], terms))
         by = 1.0 if embedding is None else factor.get(id(embedding.weight), 1.0)
-        if self._rows and by and not (tied or self._tied) and embedding.weight.grad is not None:
-            ids, place = torch.cat([ids for ids, _ in self._rows]).unique(return_inverse=True)
+        part = None if embedding is None else part_of_gradient(embedding.weight, self._layouts)
+        if self._rows and by and not (tied or self._tied) and part is not None:
+            ran = torch.cat([ids for ids, _ in self._rows])
+            ids, measured = self._by_row(embedding, part, ran.unique())
+            place, measured = torch.searchsorted(ids, ran), measured / by
             sums = [torch.cat(column) for column in ([s.value for _, s in self._rows], [s.size for _, s in self._rows])]
             value, size = (torch.zeros(ids.shape, dtype=x.dtype, device=x.device).index_add(0, place, x) for x in sums)
-            measured = (embedding.weight.grad[ids] * embedding.weight.detach()[ids]).sum(-1, dtype=torch.float64) / by
             name, terms = names.get(id(embedding.weight), ""), place.numel() + embedding.embedding_dim
             found.append(addends("embedding rows", name, measured, value[None], size, terms, ids))
         return found
 
+    def _by_row(self, embedding: Any, gradient: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows, and <W, dW> of each: those of these ids, and all of this rank's part where it holds no more."""
+        layout = self._layouts.get(id(embedding.weight))
+        weight = own_part(embedding.weight.detach())
+        if layout is None:
+            return ids, (gradient[ids] * weight[ids]).sum(-1, dtype=torch.float64)
+        # The part may begin and end within a row.
+        width = layout.shape[1]
+        first, within = divmod(layout.start, width)
+        product = nn.functional.pad((gradient * weight).flatten(), (within, -(within + gradient.numel()) % width))
+        found = product.view(-1, width).sum(-1, dtype=torch.float64)
+        there = found.nonzero()[:, 0]
+        every = torch.cat([ids, there + first]).unique()
+        whole = found.new_zeros(every.shape)
+        whole[torch.searchsorted(every, there + first)] = found[there]
+        return every, whole
+
 
 def inner(one: Tensor, other: Tensor) -> Tensor:
-    """<one, other> of two matrices in float64, some rows at a time: all products at once would take two heads' room."""
-    rows = max(1, 2**20 // one.shape[1])
+    """<one, other> of two tensors in float64, some rows at a time: all products at once would take two heads' room."""
+    rows = max(1, 2**20 // max(1, one[:1].numel()))
     return torch.stack([(a * b).sum(dtype=torch.float64) for a, b in zip(one.split(rows), other.split(rows))]).sum()
 
 
@@ -208,6 +243,18 @@ def addends(
     ids, left = (none.long() if ids is None else ids), (none if left is None else left)
     read = [x.double().cpu().numpy() for x in (held, parts, size, left)]
     return Addends(place, name, ids.cpu().numpy(), read[0], read[1], read[2], terms, read[3])
+
+
+def own(module: nn.Module) -> Iterable[tuple[str, nn.Parameter]]:
+    """The parameters that a module holds itself."""
+    return module.named_parameters(recurse=False)
+
+
+def is_vector(module: nn.Module, name: str, parameter: nn.Parameter) -> bool:
+    """Whether a parameter is none of a matrix; a flat part of one has a single dimension too."""
+    if getattr(parameter, "_fsdp_flattened", False):
+        return name != "weight" or not isinstance(module, (nn.Linear, nn.Embedding))
+    return parameter.dim() <= 1
 
 
 def tied(model: Any, embedding: Any) -> bool:

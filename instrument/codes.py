@@ -121,7 +121,11 @@ def kinds() -> dict[str, Kind]:
             r"was emptied between backward and the step", "clip", "zero_grad between backward and the step"
         ),
         "clipped-partly": Kind(r"clipped on a partial list", "clip", "some parameters are clipped and others are not"),
-        "clipped-wrongly": Kind(r"clipping to .* should multiply", "clip", "another clip than the one asked for"),
+        "clipped-wrongly": Kind(
+            r"(clipping to .* should multiply|ranks multiplied their parts)",
+            "clip",
+            "another clip than the one asked for",
+        ),
         "gradient-rescaled": Kind(
             r"the gradient was (multiplied|scaled) by", "clip", "a factor that no clip explains, as a loss scale kept"
         ),

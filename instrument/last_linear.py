@@ -4,11 +4,13 @@ With y = W x the gradient is sum_n g_n x_n'. Added up is the sum of its rows wit
 since the plain sum over a head's rows is 0: a softmax sums to 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from .shards import Layout, laid_out, part_of_gradient
 
 
 class LastLinear:
@@ -17,12 +19,15 @@ class LastLinear:
     Args:
         model: the last nn.Linear in it that trains is taken.
         take: take(values [i], their absolute values [i], terms) is called for each gradient that arrives.
+        layouts: of the parameters that this rank holds a part of, by identity.
     """
 
-    def __init__(self, model: nn.Module, take: Callable[[Tensor, Tensor, int], None]) -> None:
+    def __init__(
+        self, model: nn.Module, take: Callable[[Tensor, Tensor, int], None], layouts: Mapping[int, Layout]
+    ) -> None:
         found = [m for m in model.modules() if isinstance(m, nn.Linear) and m.weight.requires_grad]
         self.module: Any = found[-1] if found else None
-        self._take = take
+        self._take, self._layouts = take, layouts
         self._hook: Any = None
 
     def attach(self, guard: Callable[..., None]) -> None:
@@ -48,7 +53,8 @@ class LastLinear:
 
     def gradient(self) -> Tensor | None:
         """[i] sum of the rows of the matrix's gradient with signs in turn, in float64."""
-        gradient = self.module.weight.grad
+        gradient = part_of_gradient(self.module.weight, self._layouts)
         if gradient is None:
             return None
+        gradient = laid_out(gradient, self._layouts.get(id(self.module.weight)))
         return gradient[::2].sum(0, dtype=torch.float64) - gradient[1::2].sum(0, dtype=torch.float64)

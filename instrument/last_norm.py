@@ -1,12 +1,15 @@
 """The last norm of a model: which module it is, and what of its gradient a position contributes."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from .capture import Replay
+from .norms import own_part
+from .shards import Layout, laid_out, part_of_gradient
 
 
 class LastNorm:
@@ -18,8 +21,8 @@ class LastNorm:
         why: why nothing can be read of it; empty while it can, or before it is found.
     """
 
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
+    def __init__(self, model: nn.Module, layouts: Mapping[int, Layout]) -> None:
+        self._model, self._layouts = model, layouts
         self.module: Any = None
         self.shift = 0.0
         self.why = "no norm with a weight gives the final hidden states"
@@ -58,6 +61,8 @@ class LastNorm:
     def _recognise(self, hidden: Tensor) -> str:
         drawn = torch.randn(1, 4, hidden.shape[-1], generator=torch.Generator().manual_seed(0)).to(hidden)
         weight, bias = self.module.weight.detach(), getattr(self.module, "bias", None)
+        if hasattr(weight, "placements") or weight.shape != hidden.shape[-1:]:
+            return f"{type(self.module).__name__} is sharded by itself"
         bias = torch.zeros_like(weight) if bias is None else bias.detach()
         with torch.no_grad(), Replay(), torch.autocast(hidden.device.type, enabled=False):
             own, ones, zeros = (self._run(drawn.to(weight.dtype), w) for w in (weight, weight * 0 + 1, weight * 0))
@@ -72,6 +77,8 @@ class LastNorm:
         # A copy without hooks, whose forward sees other numbers in place of the weight.
         twin = copy.copy(self.module)
         twin.__dict__ = {**self.module.__dict__, "_parameters": {**self.module._parameters, "weight": weight}}
+        # FSDP1 lays the gathered one over it.
+        twin.__dict__.pop("weight", None)
         return type(self.module).forward(twin, drawn)
 
     def share(self, hidden_nh: Tensor, gradient_nh: Tensor) -> tuple[Tensor, Tensor]:
@@ -95,11 +102,12 @@ class LastNorm:
         return total_h / scale_h * known_h, size_h / scale_h.abs() * known_h
 
     def gradient(self) -> Tensor | None:
-        """[h] a copy of what the weight's gradient is now, in float64; 0 where nothing can be told."""
-        gradient = self.module.weight.grad
+        """[h] a copy of what the weight's gradient is now, in float64; 0 where nothing is known or held."""
+        gradient = part_of_gradient(self.module.weight, self._layouts)
         if gradient is None:
             return None
-        return gradient.detach().double() * (self.module.weight.detach() + self.shift != 0)
+        known = own_part(self.module.weight.detach()) + self.shift != 0
+        return laid_out(gradient.double() * known, self._layouts.get(id(self.module.weight)))
 
 
 def close(a: Tensor, b: Tensor) -> bool:

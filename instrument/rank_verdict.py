@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .after_ranks import different
+from .after_ranks import different, odd
 from .after_record import After
 
 
@@ -24,10 +24,20 @@ def apart(found: After) -> list[str]:
     if not found.ranks:
         return []
     names = np.array(found.reach.names, dtype=object)
-    odd = names[different([after.before for after in found.ranks])]
-    if not len(odd):
+    parted = names[odd(found)]
+    if not len(parted):
         return []
-    return [f"the {len(found.ranks)} ranks hold different gradients of {few(odd)}, {len(odd)} of {len(names)}"]
+    return [f"the {len(found.ranks)} ranks hold different gradients of {few(parted)}, {len(parted)} of {len(names)}"]
+
+
+def pulled_apart(found: After) -> list[str]:
+    """Parts of gradients that each rank has multiplied by a factor of its own, as a clip by the norm of its part."""
+    factors = [after.factor()[found.part] for after in found.ranks] if found.part.any() else []
+    each = [float(np.median(f[np.isfinite(f)])) for f in factors if np.isfinite(f).any()]
+    if len(each) < 2 or max(each) - min(each) <= 1e-3 * max(each):
+        return []
+    told = " and ".join(f"{factor:.4g} on rank {r}" for r, factor in enumerate(each))
+    return [f"the ranks multiplied their parts of the gradient by other factors before the step, {told}"]
 
 
 def left_apart(found: After) -> list[str]:
@@ -36,8 +46,18 @@ def left_apart(found: After) -> list[str]:
     if len(steps) < 2:
         return []
     names = np.array(found.reach.names, dtype=object)
-    odd = names[different([step.ended for step in steps])]
-    return [f"behind the step {few(odd)} differ between the ranks, {len(odd)} of {len(names)}"] if len(odd) else []
+    apart, part = (
+        different([step.ended for step in steps]),
+        found.part if found.part.size else np.zeros(len(names), bool),
+    )
+    moved = names[apart & ~part]
+    rated = names[different([step.rate for step in steps]) & part]
+    said = (
+        [f"behind the step {few(moved)} differ between the ranks, {len(moved)} of {len(names)}"] if len(moved) else []
+    )
+    if len(rated):
+        said.append(f"the learning rates of {few(rated)} differ between the ranks, {len(rated)} of {len(names)}")
+    return said
 
 
 def few(names: Iterable[str]) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from .after_ranks import whole
 from .after_record import After
 from .record import Record, Row, Window, refuse_unscored
@@ -61,6 +63,11 @@ def merge_window(windows: Sequence[Window], number: int) -> Window:
             f"incomplete window: a step ended window {number} on ranks {[r for r, s in enumerate(stepped) if s]} of "
             f"{len(windows)} only: watch the same steps on every rank"
         )
+    after = after_of([window.after for window in windows], number)
+    # Where parameters are sharded, a rank may hold no part of some.
+    reached = max(window.reached for window in windows)
+    if reached and after is not None and after.part.any():
+        reached = int(np.isfinite(after.before).sum())
     merged = replace(
         windows[0],
         rows=[replace(row, rank=r) for r, window in enumerate(windows) for row in window.rows],
@@ -68,14 +75,13 @@ def merge_window(windows: Sequence[Window], number: int) -> Window:
         micro_batches=max(window.micro_batches for window in windows),
         forwards=sum(window.forwards for window in windows),
         stepped=stepped[0],
-        # Where parameters are sharded, a rank may hold no part of some.
-        reached=max(window.reached for window in windows),
+        reached=reached,
         trainable=max(window.trainable for window in windows),
         padding=max(window.padding for window in windows),
         stray=sorted({x for window in windows for x in window.stray}),
         ranks=len(windows),
         consumed="",
-        after=after_of([window.after for window in windows], number),
+        after=after,
         synchronised=len({window.consumed for window in windows}) == 1,
     )
     refuse_unscored(merged, number)

@@ -9,12 +9,22 @@ import torch
 from torch import Tensor, nn
 
 from .after_record import Reach
+from .norms import own_part
+from .refusals import sharded
+from .shards import Layout, StandIns
 
 Guard = Callable[..., None]
 
 
 class ReachHooks:
-    """Hooks on every trainable parameter and on the modules that hold one; they note, and change nothing."""
+    """Hooks on every trainable parameter and on the modules that hold one; they note, and change nothing.
+
+    Attributes:
+        parameters: that train, by name.
+        backward: number of the one that is running or comes next.
+        in_parts: this rank holds a part of some of them only.
+        layouts: of those that this rank holds a part of, by identity, once their modules have run.
+    """
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
@@ -23,23 +33,43 @@ class ReachHooks:
         self._came: list[tuple[int, int, Tensor, Tensor]] = []
         self._ran: dict[int, int] = {}
         self._owner: list[int] = []
+        self.layouts: dict[int, Layout] = {}
+        self.in_parts = False
+        self._first: tuple[nn.Module, str] = (model, "")
+        self._shards: StandIns | None = None
         self._hooks: list[Any] = []
 
     def attach(self, guard: Guard) -> None:
         """Set the hooks."""
-        self.parameters = {name: p for name, p in self._model.named_parameters() if p.requires_grad}
-        owners = [owner(self._model, name) for name in self.parameters]
+        held = {name: p for name, p in self._model.named_parameters() if p.requires_grad}
+        owners = [owner(self._model, name) for name in held]
+        self.parameters = {unwrapped(name): p for name, p in held.items()}
         self._owner = [id(module) for module in owners]
-        for number, parameter in enumerate(self.parameters.values()):
+        path, _, leaf = next(iter(held)).rpartition(".")
+        # Not the owner: within a dict of parameters a name stands for no attribute of what runs.
+        self._first = (self._model.get_submodule(path), leaf)
+        self.in_parts = any(sharded(p) for p in held.values())
+        self._shards = StandIns(self._note, self.layouts) if self.in_parts else None
+        for number, (name, parameter) in enumerate(self.parameters.items()):
             self._hooks.append(parameter.register_hook(partial(guard, self._note, number)))
+            if self._shards is not None:
+                self._shards.add(owners[number], name.rpartition(".")[2], number, parameter)
         for module in {id(m): m for m in owners}.values():
+            if self._shards is not None:
+                self._hooks.append(module.register_forward_pre_hook(partial(self._meet, guard)))
             self._hooks.append(module.register_forward_pre_hook(partial(self._enter, guard), with_kwargs=True))
+
+    def first(self) -> Any:
+        """What stands in the place of the first parameter now."""
+        return getattr(*self._first)
 
     def detach(self) -> None:
         """Take them off."""
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
+        if self._shards is not None:
+            self._shards.detach()
 
     def _note(self, number: int, gradient: Tensor) -> None:
         values = gradient.detach()._values() if gradient.is_sparse else gradient.detach()
@@ -48,6 +78,10 @@ class ReachHooks:
         else:
             nothing = torch.zeros((), device=values.device)
             self._came.append((number, self.backward, nothing, nothing))
+
+    def _meet(self, guard: Guard, module: nn.Module, args: Any) -> None:
+        if self._shards is not None:
+            guard(self._shards.ran, module, guard)
 
     def _enter(self, guard: Guard, module: nn.Module, args: Any, kwargs: Any) -> None:
         if self._ran.get(id(module)) != self.backward:
@@ -76,10 +110,16 @@ class ReachHooks:
         kept = np.array([p.requires_grad for p in self.parameters.values()], dtype=bool)
         zeros: tuple[str, ...] = ()
         if bool((arrived.any(1) & ~nonzero.any(1)).any()):
-            zeros = tuple(name for name, p in self._model.named_parameters() if not bool(p.detach().any()))
+            every = self._model.named_parameters()
+            zeros = tuple(unwrapped(name) for name, p in every if not bool(own_part(p.detach()).any()))
         self._came, self._ran = [], {}
         names = tuple(name for name, keep in zip(self.parameters, kept) if keep)
         return Reach(names, arrived[kept], nonzero[kept], ran[kept], zeros, frozen_adapter(self._model))
+
+
+def unwrapped(name: str) -> str:
+    """A parameter's name without the wrappers of FSDP on the way to it."""
+    return name.replace("_fsdp_wrapped_module.", "")
 
 
 def owner(model: nn.Module, name: str) -> nn.Module:

@@ -40,19 +40,34 @@ def refuse_taken_over(model: nn.Module, parameters: list[nn.Parameter]) -> None:
         )
 
 
-def refuse_shards(model: nn.Module, optimizers: Sequence[Any]) -> None:
-    """Raise when an optimizer steps shards.
+def refuse_sharded_since(model: nn.Module, first: Any, optimizers: Sequence[Any]) -> None:
+    """Raise when there are shards that were made after the model was watched.
+
+    Args:
+        first: what stands in the place of the first parameter that trains.
 
     Raises:
-        NotImplementedError: as under FullyShardedDataParallel and fully_shard.
+        NotImplementedError: there are any.
     """
-    held = [p for one in optimizers for group in one.param_groups for p in group["params"]]
+    held = [first, *(p for one in optimizers for group in one.param_groups for p in group["params"])]
     if any(sharded(p) for p in held):
         raise NotImplementedError(
-            f"optimizer= was given for {type(model).__name__}, whose parameters are sharded: this rank holds a part of "
-            "each gradient and of each moment, and other tensors stand in the parameters' place in backward, so reach, "
-            "closure and the step are not measured there; watch it without optimizer=, which weighs every token"
+            f"{type(model).__name__} was sharded after it was watched with optimizer=, and other parameters, or other "
+            "tensors in their place, get the gradients since: shard it first, then make the optimizer, then watch both"
         )
+
+
+def refuse_layout(found: str) -> None:
+    """Raise when shards are not cut along the first axis, one for each rank of the run.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(
+        f"a parameter is laid out as {found}: with optimizer= every rank must hold one part of it, cut along the first "
+        "axis, as FULL_SHARD and SHARD_GRAD_OP of FSDP and fully_shard over a mesh of all ranks do; watch it without "
+        "optimizer=, which weighs every token"
+    )
 
 
 def sharded(parameter: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .norms import own_part
 from .record import Floats
 
 ELEMENTS = 16
@@ -92,7 +93,7 @@ def gathered(tensors: list[Any]) -> Floats:
     """[p, k] copies of elements, nan where there is no tensor."""
     found = np.full((len(tensors), ELEMENTS), np.nan)
     with torch.no_grad():
-        parts = [(n, spread(x)) for n, x in enumerate(tensors) if x is not None and not x.is_sparse]
+        parts = [(n, spread(own_part(x))) for n, x in enumerate(tensors) if x is not None and not x.is_sparse]
         together = torch.cat([part for _, part in parts]).double().cpu().numpy() if parts else np.zeros(0)
     stop = 0
     for row, part in parts:

@@ -22,7 +22,7 @@ def total(of_ranks: Sequence[Addends]) -> Sum:
     first, ranks = of_ranks[0], len(of_ranks)
     if first.ids.size:
         of_ranks = laid_out(of_ranks)
-    held = of_ranks[0].held
+    held = in_all(of_ranks, "held")
     parts = [one.parts / ranks for one in of_ranks]
     value = np.sum([part.sum(0) for part in parts], 0)
     size = np.sum([one.size for one in of_ranks], 0) / ranks
@@ -30,7 +30,7 @@ def total(of_ranks: Sequence[Addends]) -> Sum:
     instead = rank_readings(held, parts)
     if not first.place.startswith("last"):
         return Sum(first.place, first.name, *made, instead)
-    left = first.left if first.left.size else None
+    left = in_all(of_ranks, "left") if first.left.size else None
     if len({len(part) for part in parts}) == 1:
         instead |= readings(held, np.sum(parts, 0), left)
     return Sum(first.place, first.name, *made, instead, shares_of(held, np.concatenate(parts), left))
@@ -39,15 +39,25 @@ def total(of_ranks: Sequence[Addends]) -> Sum:
 def laid_out(of_ranks: Sequence[Addends]) -> list[Addends]:
     """The same on all rows of the embedding that any rank ran; the gradient of a row is that of all ranks."""
     ids = np.unique(np.concatenate([one.ids for one in of_ranks]))
-    held, found = np.zeros(ids.size), []
+    known, found = np.zeros(ids.size), []
     for one in reversed(of_ranks):
-        held[np.searchsorted(ids, one.ids)] = one.held
+        known[np.searchsorted(ids, one.ids)] = one.held
     for one in of_ranks:
         at = np.searchsorted(ids, one.ids)
+        held = known
+        if one.part:
+            held = np.zeros(ids.size)
+            held[at] = one.held
         parts, size = np.zeros((len(one.parts), ids.size)), np.zeros(ids.size)
         parts[:, at], size[at] = one.parts, one.size
-        found.append(Addends(one.place, one.name, ids, held, parts, size, one.terms, one.left))
+        found.append(Addends(one.place, one.name, ids, held, parts, size, one.terms, one.left, one.part))
     return found
+
+
+def in_all(of_ranks: Sequence[Addends], name: str) -> Floats:
+    """A gradient that all ranks hold, or the parts that they hold put together."""
+    found: Floats = getattr(of_ranks[0], name)
+    return np.sum([getattr(one, name) for one in of_ranks], 0) if of_ranks[0].part else found
 
 
 def against(measured: Floats, value: Floats, size: Floats, terms: int) -> tuple[float, float, float, int]:

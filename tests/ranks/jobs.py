@@ -107,7 +107,7 @@ def fsdp1(model, use_orig_params=True):
 def fsdp2(model):
     """Sharded in place, each layer and the rest, on a mesh of CPUs."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    for layer in model.model.layers:
+    for layer in model.get_submodule(next(name for name, _ in model.named_modules() if name.endswith("layers"))):
         fully_shard(layer, mesh=mesh)
     return fully_shard(model, mesh=mesh)
 

@@ -11,7 +11,7 @@ from instrument import make_batch, watch
 from instrument.loops.arguments import of_trainer
 from instrument.loops.data import Rows, padding_collator
 from tests.properties.loops import live_model
-from tests.ranks.jobs import WRAPPERS, dealt, digest
+from tests.ranks.jobs import dealt, digest
 
 # Small enough that each parameter has a bucket of its own.
 BUCKET_MB = 1e-6
@@ -79,15 +79,6 @@ def by_trainer(seed, rows, labels, micro_batch, accumulation):
     )
     with watch(model, trainer.create_optimizer(), max_norm=0.5) as report:
         trainer.train()
-    return report.record
-
-
-def watched_with_optimizer(wrapper):
-    """Nothing is measured: under shards an optimizer is refused."""
-    model = live_model(0)
-    wrapped = WRAPPERS[wrapper](model)
-    with watch(model, torch.optim.AdamW(wrapped.parameters(), lr=1e-3)) as report:
-        wrapped(**make_batch([[3, 4, 5]])).loss.backward()
     return report.record
 
 

@@ -5,7 +5,6 @@ import pytest
 from tests.properties.loops import live_rows
 from tests.ranks.jobs import sharded
 from tests.ranks.pool import measured
-from tests.ranks.step_jobs import watched_with_optimizer
 
 pytestmark = pytest.mark.spawn
 ROWS = live_rows([4, 7, 12, 3], 0)
@@ -42,9 +41,3 @@ def test_a_head_that_is_sharded_by_itself_is_refused(before):
         RuntimeError, match=r"NotImplementedError: the head of \w*LlamaForCausalLM is sharded by itself"
     ):
         measured(sharded, "fsdp2 with head", 0, ROWS, ROWS, before, 1, False)
-
-
-@pytest.mark.parametrize("wrapper", ["fsdp1", "fsdp2"])
-def test_the_optimizer_of_shards_is_refused(wrapper):
-    with pytest.raises(RuntimeError, match=r"NotImplementedError: optimizer= was given for \w*LlamaForCausalLM"):
-        measured(watched_with_optimizer, wrapper)
