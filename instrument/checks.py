@@ -171,9 +171,9 @@ def run_checks(only: str | None = None) -> Iterator[Outcome]:
         yield Outcome(check.name, check.group, check.expected, measured, status, deviation, seconds, report)
 
 
-def choose(only: str | None = None) -> list[Check]:
-    """The checks of that group, or with that in their name."""
-    checks = all_checks()
+def choose(only: str | None = None, among: list[Check] | None = None) -> list[Check]:
+    """The checks of that group, or with that in their name; among those of the report when left out."""
+    checks = all_checks() if among is None else among
     chosen = [c for c in checks if only is None or (only and (only == c.group or only.lower() in c.name.lower()))]
     if not chosen:
         groups = ", ".join(sorted({c.group for c in checks}))

@@ -36,9 +36,23 @@ def beside(
 ) -> ObjectiveRun:
     """A driven run beside its form, and beside the documented one where they differ."""
     run = compared(driven.windows, forms, driven.record.changes)
+    run.apart = untrained(driven)
     if documented is not None:
         run.documented, run.known = compared(driven.windows, documented, {}).windows, known
     return run
+
+
+def untrained(driven: Driven) -> str:
+    """Which completions were generated and came to no window; nothing where all of them did.
+
+    A masked completion leaves the row of its prompt alone, by which it is not told from others: then nothing is said.
+    """
+    met = {int(number) for window in driven.windows for batch in window for number in batch.numbers}
+    given = {number for numbers in driven.generations for number in numbers}
+    left = sorted(given - met)
+    if not left or -1 in met:
+        return ""
+    return f"{len(left)} of {len(given)} generated completions were never trained on, row {left[0]} the first"
 
 
 def supervised(loss_type: str = "nll", masks: Sequence[str] = (), **options: Any) -> Run:

@@ -77,7 +77,9 @@ def arguments_for(default: Any, table: dict[str, Any], own: dict[str, Any]) -> d
     """As tiny_arguments, from a config with all its defaults; sub-configs are made tiny in the same way."""
     kind = type(default)
     names = {key: kind.attribute_map.get(key, key) for key in (*vars(default), *kind.attribute_map)}
-    parts = {key: getattr(default, key) for key in kind.sub_configs if hasattr(getattr(default, key, None), "to_dict")}
+    # Releases before 4.46 do not name the configs inside a config.
+    subs = getattr(kind, "sub_configs", vars(default))
+    parts = {key: getattr(default, key) for key in subs if hasattr(getattr(default, key, None), "to_dict")}
     given: dict[str, Any] = {key: 0.0 for key, value in vars(default).items() if is_dropout(key, value)}
     for group in (table["sizes"], *(table["fields"][key] for key in table["fields"] if key in names)):
         given |= {names[key]: value for key, value in group.items() if key in names and key not in parts}

@@ -18,9 +18,11 @@ def main() -> None:
 
     from instrument import checks
 
+    from .reported import reported_checks
+
     torch.set_num_threads(1)
     cells = {}
-    for check in checks.choose(only[0] if only else None):
+    for check in checks.choose(only[0] if only else None, [*checks.all_checks(), *reported_checks()]):
         if not only and not concerns(library, check):
             continue
         cells[check.name] = {"group": check.group, "expected": check.expected, **measured(check)}
@@ -45,7 +47,8 @@ def own(library: str, release: str) -> None:
 
 def concerns(library: str, check: Any) -> bool:
     """Whether a check asks something of that library."""
-    groups = {"transformers": ("trainer", "accelerate", "leaks"), "trl": ("trl",), "accelerate": ("accelerate",)}
+    own = ("trainer", "accelerate", "leaks", "reported")
+    groups = {"transformers": own, "trl": ("trl",), "accelerate": ("accelerate",)}
     return check.group in groups.get(library, (library,)) or (library == "trl" and check.name.startswith("TRL "))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ..files import refuse_unwritable
 from ..progress import shown
-from . import environments
+from . import claims, environments
 from .measure import measure
 from .page import page
 from .table import as_text
@@ -48,6 +48,9 @@ def history(
     except LookupError as wrong:
         raise typer.BadParameter(str(wrong.args[0])) from wrong
     for line in as_text(columns):
+        print(line)
+    print("\nreports, and the columns:")
+    for line in claims.as_lines(library, [column for column in columns if not column.reason]):
         print(line)
     print(f"\nthe environments and results of the cache take {taken / 1e9:.2f} GB; --clean removes them")
     if json_file is not None:

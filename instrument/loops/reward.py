@@ -47,8 +47,10 @@ def run_reward(
         raise ValueError(f"pairs need two rows, no row twice, and one margin each, got {list(pairs)!r} and {margins!r}")
     if getattr(model.config, "num_labels", 0) != 1 or not hasattr(model, "score"):
         raise ValueError(f"a reward model has one output called score, got {type(model).__name__}: num_labels=1")
-    table: list[dict[str, Any]] = [{"chosen_ids": list(c), "rejected_ids": list(r)} for c, r in pairs]
-    if "input_ids_chosen" in inspect.getsource(RewardTrainer):
+    source = inspect.getsource(RewardTrainer)
+    tail = "input_ids" if "chosen_input_ids" in source else "ids"
+    table: list[dict[str, Any]] = [{f"chosen_{tail}": list(c), f"rejected_{tail}": list(r)} for c, r in pairs]
+    if "input_ids_chosen" in source:
         names = [(f"input_ids_{side}", f"attention_mask_{side}") for side in ("chosen", "rejected")]
         table = [{k: v for n, ids in zip(names, pair) for k, v in zip(n, (ids, [1] * len(ids)))} for pair in pairs]
     if margins is not None:
