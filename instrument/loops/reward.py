@@ -48,7 +48,8 @@ def run_reward(
     if getattr(model.config, "num_labels", 0) != 1 or not hasattr(model, "score"):
         raise ValueError(f"a reward model has one output called score, got {type(model).__name__}: num_labels=1")
     source = inspect.getsource(RewardTrainer)
-    tail = "input_ids" if "chosen_input_ids" in source else "ids"
+    # Later releases know both names, and warn of the older one.
+    tail = "ids" if '"chosen_ids"' in source else "input_ids"
     table: list[dict[str, Any]] = [{f"chosen_{tail}": list(c), f"rejected_{tail}": list(r)} for c, r in pairs]
     if "input_ids_chosen" in source:
         names = [(f"input_ids_{side}", f"attention_mask_{side}") for side in ("chosen", "rejected")]
