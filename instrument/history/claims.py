@@ -4,6 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from .table import Column, status
 
@@ -38,11 +39,20 @@ class Claim:
     said: str = ""
 
 
+def read() -> dict[str, Any]:
+    """The file that lists the claims."""
+    return tomllib.loads((Path(__file__).parent / "claims.toml").read_text())
+
+
 def claims(library: str) -> list[Claim]:
     """All that is held against the releases of a library."""
-    table = tomllib.loads((Path(__file__).parent / "claims.toml").read_text())
-    found = [Claim(**{**each, "shows": tuple(each.get("shows", ()))}) for each in table["claim"]]
+    found = [Claim(**{**each, "shows": tuple(each.get("shows", ()))}) for each in read()["claim"]]
     return [claim for claim in found if claim.library == library]
+
+
+def apart(library: str) -> dict[str, str]:
+    """Why the columns of some releases are left out of the comparison, by release."""
+    return {each["release"]: each["why"] for each in read()["apart"] if each["library"] == library}
 
 
 def number(release: str) -> Release:
@@ -62,7 +72,8 @@ def held(claim: Claim, columns: list[Column]) -> tuple[str, str]:
 
     "confirmed": in the releases that it names and in no others; "corrected": in others; "now dated": it names none.
     """
-    met = [column for column in columns if status(column, claim.check) not in ("-", "not run")]
+    left_out = apart(claim.library)
+    met = [c for c in columns if status(c, claim.check) not in ("-", "not run") and c.release not in left_out]
     if not met:
         return "no column asks it", SILENT
     over = f"{met[0].release} to {met[-1].release}"
@@ -97,8 +108,11 @@ def words(claim: Claim) -> str:
 def as_lines(library: str, columns: list[Column]) -> list[str]:
     """A line for each report."""
     return [
-        f"{claim.what} ({claim.source}): said: {words(claim)}; {': '.join(reversed(held(claim, columns)))}"
-        for claim in claims(library)
+        *(f"{release} is left out: it {why}" for release, why in apart(library).items()),
+        *(
+            f"{claim.what} ({claim.source}): said: {words(claim)}; {': '.join(reversed(held(claim, columns)))}"
+            for claim in claims(library)
+        ),
     ]
 
 

@@ -64,3 +64,15 @@ def test_the_documentation_holds_every_report_as_it_is_asked():
 
     assert told == {(claim.what, claims.words(claim), claim.check) for claim in asked}
     assert all(re.search(rf"\({re.escape(claim.source)}\)", text) for claim in asked)
+
+
+@pytest.mark.parametrize("library", ["transformers", "trl"])
+def test_a_release_that_is_wrong_throughout_is_left_out_and_named(library):
+    pinned = environments.pins(library)
+    (release,) = claims.apart(library)
+    claim = Claim(library, "up", "https://example.org/1", "asked", gone="3")
+    found = [Column(r, {}, {"asked": {"status": "FAULT", "measured": "up"}}) for r in ("0.1", release)]
+
+    assert release in pinned
+    assert held(claim, found) == ("in 0.1, of 0.1 to 0.1", "confirmed")
+    assert claims.as_lines(library, found)[0].startswith(f"{release} is left out: it ")
