@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from closed_forms import rounding, updates
+from closed_forms import updates
 
 from . import codes
 from .after_ranks import odd
 from .after_record import After, Reach, Sum
-from .rank_verdict import apart, few, left_apart, on_ranks, pulled_apart
+from .rank_verdict import apart, factor_error, few, left_apart, on_ranks, pulled_apart
 from .record import Floats, Record, Window
 
 
@@ -145,7 +145,7 @@ def clip_faults(found: After, scale: float, whole: After) -> tuple[list[str], li
     lost = (found.before > 0) & ~(found.entry > 0)
     if lost.any():
         return [f"the gradient of {few(names[lost])} was emptied between backward and the step"], [], 1.0
-    error = (np.minimum(found.sizes, 2**16) / 4 + 6) * 2 * rounding.unit_roundoff("float32")
+    error = factor_error(found.sizes)
     c = float(np.median(factor[seen]))
     bent = seen & ~(np.abs(factor - c) <= error * c)
     if np.isfinite(found.bound) and not np.isfinite(found.max_norm):

@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from closed_forms import rounding
+
 from .after_ranks import different, odd
 from .after_record import After
+from .record import Floats
 
 
 def on_ranks(of_ranks: Sequence[tuple[list[str], list[str]]]) -> tuple[list[str], list[str]]:
@@ -30,11 +33,16 @@ def apart(found: After) -> list[str]:
     return [f"the {len(found.ranks)} ranks hold different gradients of {few(parted)}, {len(parted)} of {len(names)}"]
 
 
+def factor_error(sizes: Floats) -> Floats:
+    """[p] relative error of the factor between two norms of that many elements, summed in pieces of 2^16 in float32."""
+    return (np.minimum(sizes, 2**16) / 4 + 6) * 2 * rounding.unit_roundoff("float32")
+
+
 def pulled_apart(found: After) -> list[str]:
     """Parts of gradients that each rank has multiplied by a factor of its own, as a clip by the norm of its part."""
     factors = [after.factor()[found.part] for after in found.ranks] if found.part.any() else []
     each = [float(np.median(f[np.isfinite(f)])) for f in factors if np.isfinite(f).any()]
-    if len(each) < 2 or max(each) - min(each) <= 1e-3 * max(each):
+    if len(each) < 2 or max(each) - min(each) <= 2 * float(factor_error(found.sizes).max()) * max(each):
         return []
     told = " and ".join(f"{factor:.4g} on rank {r}" for r, factor in enumerate(each))
     return [f"the ranks multiplied their parts of the gradient by other factors before the step, {told}"]
@@ -46,18 +54,17 @@ def left_apart(found: After) -> list[str]:
     if len(steps) < 2:
         return []
     names = np.array(found.reach.names, dtype=object)
-    apart, part = (
-        different([step.ended for step in steps]),
-        found.part if found.part.size else np.zeros(len(names), bool),
-    )
-    moved = names[apart & ~part]
-    rated = names[different([step.rate for step in steps]) & part]
-    said = (
-        [f"behind the step {few(moved)} differ between the ranks, {len(moved)} of {len(names)}"] if len(moved) else []
-    )
-    if len(rated):
-        said.append(f"the learning rates of {few(rated)} differ between the ranks, {len(rated)} of {len(names)}")
-    return said
+    part = found.part if found.part.size else np.zeros(len(names), bool)
+    # Parts differ by right, so of them only what moves them is compared.
+    differing = {
+        "behind the step": names[different([step.ended for step in steps]) & ~part],
+        "the learning rates of": names[different([step.rate for step in steps]) & part],
+    }
+    return [
+        f"{what} {few(which)} differ between the ranks, {len(which)} of {len(names)}"
+        for what, which in differing.items()
+        if len(which)
+    ]
 
 
 def few(names: Iterable[str]) -> str:
