@@ -147,11 +147,12 @@ def nightly(
     fresh: Annotated[int, typer.Option(min=0, help="Faults that run once more in fresh processes.")] = 5,
     audit: Annotated[float, typer.Option(min=0, max=1, help="Share of what no fault reaches that runs too.")] = 0.02,
     seed: Annotated[int | None, typer.Option(help="Of what is drawn; another one each time when left out.")] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Mutants of the source that are drawn.")] = 1000,
     out: Annotated[Path, typer.Option(help="Folder for nightly.json, and one for each part.")] = Path("nightly"),
 ) -> None:
     """Run the source campaign, the whole matrix, and some faults in fresh processes; exit 1 unless all is well."""
     drawn = random.randrange(2**32) if seed is None else seed
-    raise typer.Exit(0 if every_night(out, list(CATALOGUE), workers, fresh, audit, drawn, typer.echo) else 1)
+    raise typer.Exit(0 if every_night(out, list(CATALOGUE), workers, fresh, audit, drawn, sample, typer.echo) else 1)
 
 
 @app.command()

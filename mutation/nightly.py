@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 
 def nightly(
-    out: Path, names: Sequence[str], workers: int, fresh: int, audit: float, seed: int, say: Say, sample: int = 1000
+    out: Path, names: Sequence[str], workers: int, fresh: int, audit: float, seed: int, sample: int, say: Say
 ) -> bool:
     """Run all that is too long for every commit, each part in a process of its own, and write nightly.json.
 
@@ -29,8 +29,8 @@ def nightly(
         fresh: how many faults, drawn at random, run once more with a fresh process each.
         audit: share of the cells that should not be reached which run all the same.
         seed: of what is drawn.
-        say: hears what happens.
         sample: how many mutants of the source are drawn.
+        say: hears what happens.
 
     Returns:
         Whether every part passed, and the fresh processes saw the same.

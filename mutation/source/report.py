@@ -69,13 +69,20 @@ def body(diff: str) -> str:
     return "\n".join(diff.splitlines()[2:])
 
 
-def write(file: Path, result: Result, diffs: Mapping[str, str], mode: str, seconds: float) -> None:
-    """Write scores, every mutant and its killers; the diffs of those that nobody noticed."""
+def write(
+    file: Path, result: Result, diffs: Mapping[str, str], mode: str, seconds: float, sample: int | None, seed: int
+) -> None:
+    """Write scores, every mutant and its killers; the diffs of those that nobody noticed.
+
+    Args:
+        sample: how many were asked to be drawn, by that seed; None where all were run.
+    """
     total: Counter[Outcome] = Counter()
     for counts in result.modules().values():
         total.update(counts)
     written = {
         "mode": mode,
+        "drawn": None if sample is None else {"asked": sample, "seed": seed},
         "seconds": round(seconds, 1),
         "total": plain(total),
         "modules": {path: plain(counts) for path, counts in result.modules().items()},

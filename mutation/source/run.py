@@ -92,7 +92,7 @@ def run(wish: Wish, console: Console) -> bool:
     result = settle(scored, changes, asked, sampled=wish.sample is not None)
     diffs = tree.diffs(result.open_ones())
     wish.out.mkdir(parents=True, exist_ok=True)
-    report.write(wish.out / "source.json", result, diffs, mode, time.monotonic() - began)
+    report.write(wish.out / "source.json", result, diffs, mode, time.monotonic() - began, wish.sample, wish.seed)
     report.show(console, result, diffs, sampled=wish.sample is not None)
     return not result.wrong
 

@@ -60,7 +60,7 @@ class Tree:
             known = stats["duration_by_test"].items()
             stats["duration_by_test"] = {test: seconds for test, seconds in known if test not in asked}
             file.write_text(json.dumps(stats))
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             # None, or cut short: mutmut then runs all tests.
             file.unlink(missing_ok=True)
 

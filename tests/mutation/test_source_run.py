@@ -231,6 +231,7 @@ def test_a_sample_runs_what_is_drawn_and_says_how_sure_the_scores_are(good):
     assert 0 == status, printed
     assert 3 == written["total"]["asserted"] == written["total"]["mutants"]
     assert set(written["mutants"]) == set(again["mutants"])
+    assert {"asked": 3, "seed": 1} == written["drawn"]
     assert "3 mutants were drawn; of all mutants, with 95 % confidence: raw between 43.8% and 100.0%" in printed
 
 

@@ -84,7 +84,7 @@ def test_only_the_tests_of_an_edited_module_are_asked_again_what_they_call(tree)
     assert {"t1": 1} == stats["duration_by_test"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}"])
+@pytest.mark.parametrize("text", ["", "{", "{}", "[]"])
 def test_what_tests_call_is_asked_of_all_where_it_cannot_be_read(tree, text):
     (tree.folder / "mutmut-stats.json").write_text(text)
     tree.prepare(Reuse(False, ("pkg/b.py",)), Stamp("s", {}), keep_all)
