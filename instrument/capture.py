@@ -5,7 +5,7 @@ changes nothing in the run: hooks return nothing, but for a closure of `optimize
 inside a hook is kept and raised when the capture ends.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -136,7 +136,7 @@ class Capture:
     def _hold_batch(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         named = named_arguments(module, args, kwargs)
         # Some trainers run their whole loss through the model's wrapper, and hand the model over: that is no batch.
-        self._batch = {} if isinstance(named.get("input_ids"), (nn.Module, Mapping)) else named
+        self._batch = {} if isinstance(named.get("input_ids"), nn.Module) else named
 
     def _forget_batch(self, *_: Any) -> None:
         if not Replay.running:

@@ -2,13 +2,14 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from trl import GRPOTrainer, RLOOTrainer
 from typer.testing import CliRunner
 
-from instrument import checks, trl_checks, trl_trainers
+from instrument import checks, trl_checks, trl_runs, trl_trainers
 from instrument.cli import app
 from instrument.objective_record import Compared, NotRun, ObjectiveRun
 from instrument.objective_verdict import judge_objective, miss
@@ -199,3 +200,19 @@ def test_the_report_says_what_was_not_run_and_holds_every_weight(tmp_path):
     np.testing.assert_allclose(batch["measured"], batch["expected"], atol=np.max(batch["allowed"]))
     assert "rollout_func" in told[0]["report"]["changes"]
     assert told[1]["report"]["reason"].startswith("use_vllm needs vLLM")
+
+
+@pytest.mark.parametrize(
+    ("met", "said"),
+    [
+        ([[0, 1], [2, 3]], ""),
+        ([[0, 1], [0, 1]], "2 of 4 generated completions were never trained on, row 2 the first"),
+        # A masked one has no number of its own.
+        ([[0, 1], [-1, -1]], ""),
+    ],
+)
+def test_a_completion_that_comes_to_no_window_is_told(met, said):
+    windows = [[SimpleNamespace(numbers=np.array(numbers))] for numbers in met]
+    driven = SimpleNamespace(windows=windows, generations=[(0, 1), (2, 3)])
+
+    assert said == trl_runs.untrained(driven)

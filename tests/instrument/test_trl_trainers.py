@@ -64,11 +64,15 @@ def test_the_check_of_a_trainer_runs_it(name, monkeypatch):
     assert any(issubclass(each, trainer) for each in ran)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="says what a machine without a GPU cannot do")
 @pytest.mark.parametrize(
     "options, error, said",
     [
-        ({}, (AssertionError, RuntimeError), "CUDA|NVIDIA"),
+        pytest.param(
+            {},
+            (AssertionError, RuntimeError),
+            "CUDA|NVIDIA",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="with a GPU it goes on, to ask for vLLM"),
+        ),
         ({"model_init_kwargs": {"attn_implementation": "sdpa"}}, TypeError, "multiple values.*'attn_implementation'"),
     ],
     ids=["its own attention", "another"],
