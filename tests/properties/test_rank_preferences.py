@@ -19,8 +19,10 @@ pytestmark = pytest.mark.spawn
 # An example is a trainer of TRL on each rank, half a second.
 fewest = settings(max_examples=max(6, settings.default.max_examples // 8))
 PAIR_LOSSES = ["sigmoid", "hinge", "ipo", "sppo_hard", "apo_zero", "nca_pair"]
-# Each rank divides by its own of these; dapo divides by the tokens of all, times the ranks.
+# Each rank divides by its own of these.
 POLICY_LOSSES = ["grpo", "bnpo", "dr_grpo"]
+# These by the tokens of all ranks' generations, a rank's share of them.
+GENERATION_LOSSES = ["dapo", "cispo", "vespo"]
 
 
 @st.composite
@@ -69,3 +71,33 @@ def test_every_token_of_grpo_weighs_its_closed_form_on_two_ranks(loss_type, draw
     assert {2} == {len(window) for window in driven.windows}
     told = Options(loss_type=loss_type, beta=beta, max_completion_length=16)
     assert_follows(driven.windows, of_grpo(driven, [reward for group in groups for reward in group.rewards], 2, told))
+
+
+@st.composite
+def generated(draw):
+    """Groups of two for some generations of both ranks, and the micro-batches of a generation and of a window."""
+    steps, accumulation = draw(st.sampled_from([(1, 1), (2, 2), (2, 1), (1, 2)]))
+    ids = Ids(draw(seeds))
+    # A window of several generations needs as many.
+    count = 2 * steps * max(1, accumulation // steps) * draw(st.integers(1, 2))
+    groups = []
+    for _ in range(count):
+        shapes = draw(st.tuples(lengths, lengths))
+        rewards = draw(st.lists(st.integers(-64, 64), min_size=2, max_size=2))
+        groups.append(Group(ids.take(1), tuple((*ids.take(n), 2) for n in shapes), [[r / 64] for r in rewards]))
+    return groups, steps, accumulation
+
+
+@pytest.mark.parametrize("loss_type", GENERATION_LOSSES)
+@fewest
+@given(drawn=generated(), beta=st.sampled_from([0.0, 0.1]), seed=seeds)
+def test_a_token_is_divided_by_the_tokens_of_the_generations_of_all_ranks(loss_type, drawn, beta, seed):
+    groups, steps, accumulation = drawn
+    options = {"loss_type": loss_type, "beta": beta, "max_completion_length": 16, "scale_rewards": "none"}
+    split = {"micro_batch": 2, "steps_per_generation": steps, "gradient_accumulation_steps": accumulation}
+    driven = together(*on_ranks(rewarded, groups, seed, {**options, **split}))
+
+    assert {2 * accumulation} == {len(window) for window in driven.windows}
+    # A generation of all ranks has the micro-batches of all of them.
+    told = Options(**options, steps_per_generation=2 * steps)
+    assert_follows(driven.windows, of_grpo(driven, [r for group in groups for r in group.rewards], 2, told))
