@@ -43,7 +43,7 @@ NEXT = """{file} is written; it does nothing wrong yet. What is left:
   3. python -m mutation prove {name}                  which tests of the suite notice it
      python -m mutation killers planted/{name}        keeps who noticed
   4. python -m faults docs > docs/faults.md
-CONTRIBUTING.md ("Add a fault") lists the runs, and what they are good for."""
+CONTRIBUTING.md ("Add a fault") says more; docs/fault-runs.md lists the runs, and what they are good for."""
 
 
 def write(name: str, seam: str, source: str, year: int, family: str, root: Path = Path(__file__).parent) -> str:

@@ -4,7 +4,7 @@ from instrument.loops.sft import run_supervised
 from instrument.report.report import Report
 from instrument.tiny import tiny_policy
 from instrument.trl_rows import VOCABULARY
-from tests.faults.trl_rollouts import masks_of
+from tests.faults.trl_rollouts import masks_of, ragged
 
 # 2 is the end of sequence; the first token of a row is nobody's target.
 ROWS = ((3, 4, 5, 6, 7, 2), (8, 9, 10, 2), (11, 12, 13, 14, 2), (15, 16, 2))
@@ -29,4 +29,15 @@ def trl_sft():
     return Report(driven.record), told
 
 
-SUPERVISED = (trl_sft,)
+def trl_sft_dft():
+    """One window of two micro-batches under dynamic fine-tuning; the completions are scored."""
+    options = {"loss_type": "dft", "micro_batch": 2, "gradient_accumulation_steps": 2}
+    driven = run_supervised(tiny_policy(VOCABULARY), ROWS, {"completion_mask": COMPLETION}, **options)
+    told = [
+        {"masks": masks, "log_p": ragged(driven, w, [batch.policy for batch in window])}
+        for w, (masks, window) in enumerate(zip(masks_of(driven), driven.windows))
+    ]
+    return Report(driven.record), told
+
+
+SUPERVISED = (trl_sft, trl_sft_dft)
