@@ -6,7 +6,7 @@ Axes as in ``completions``: K micro-batches of B_m rows; N = scored tokens of th
 import numpy as np
 
 from ._window import Float
-from .completions import Rows, shared_out
+from .completions import Rows, by_micro_batches, shared_out
 from .target_rows import targets
 
 
@@ -35,6 +35,11 @@ def distilled_over_vocabulary(masks: Rows, vocabulary: float) -> list[Float]:
 def distilled_over_repeated(masks: Rows) -> list[Float]:
     """N is counted once for each micro-batch: w = m / (K N). Source: https://github.com/huggingface/trl/pull/6478"""
     return [row / len(masks) for row in targets(masks)]
+
+
+def distilled_by_micro_batch(masks: Rows) -> list[Float]:
+    """Each micro-batch is averaged by itself: w = m / (K N_m)."""
+    return by_micro_batches(masks, [np.ones(len(rows)) for rows in masks])
 
 
 def nothing_distilled(masks: Rows) -> list[Float]:

@@ -31,3 +31,7 @@ def test_a_count_for_each_micro_batch_divides_again_by_their_number():
 
 def test_nothing_is_no_weight():
     assert_rows(distilled_rows.nothing_distilled(MASKS), [[0] * 3, [0], [0] * 4])
+
+
+def test_each_micro_batch_by_itself_divides_by_its_own_and_their_number():
+    assert_rows(distilled_rows.distilled_by_micro_batch(MASKS), [[0, 1 / 6, 1 / 6], [1 / 6], [1 / 6, 1 / 6, 0, 1 / 6]])
