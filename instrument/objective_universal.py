@@ -20,6 +20,7 @@ from closed_forms import rounding, universal
 
 from .objective_distilled import projected
 from .objective_record import Compared, Spelled, Taught, Windows
+from .probe import EOS
 from .record import Bools, Floats
 
 
@@ -37,6 +38,7 @@ class Across:
         temperatures: student_temperature and teacher_temperature.
         skip: skip_student_eos and skip_teacher_eos.
         crossentropy, distillation: their weights.
+        ends_alone: what is skipped is an end of sequence, and no last token of a completion that was cut off.
     """
 
     merge: str = "observed"
@@ -49,6 +51,7 @@ class Across:
     skip: tuple[bool, bool] = (True, True)
     crossentropy: float = 0.0
     distillation: float = 1.0
+    ends_alone: bool = False
 
 
 def of_gold_across(
@@ -104,7 +107,10 @@ def push(student: Floats, teacher: Floats, own: Spelled, other: Spelled, across:
     Raises:
         ValueError: the logits behind a last token are asked for, which are not read.
     """
-    sizes = [len(side.said) - skipped for side, skipped in zip((own, other), across.skip)]
+    sizes = [
+        len(side.said) - (skipped and not (across.ends_alone and side.said[-1] != EOS))
+        for side, skipped in zip((own, other), across.skip)
+    ]
     starts = [side.start - across.shifted for side in (own, other)]
     if any(start + size > len(z) for start, size, z in zip(starts, sizes, (student, teacher))):
         raise ValueError("skip holds False, but the logits behind an end of sequence are not read: shift, or skip it")

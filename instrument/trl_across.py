@@ -1,5 +1,6 @@
-"""GOLD's loss across tokenizers on given texts, beside its closed form."""
+"""GOLD's loss across tokenizers on given texts and on generated ones, beside its closed form."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,32 +14,43 @@ MERGES = (
     (("a", "b"), ("c", "d"), ("ab", "cd"), ("e", "f")),
     (("b", "c"), ("d", "a"), ("e", "f"), ("ef", "g"), ("g", "h"), ("n", "o")),
 )
+# The last one is cut off.
+SAMPLED = [
+    ("ab", "cd", "c", "<2>"),
+    ("a", "b", "ef", "g", "<2>"),
+    ("cd", "ef", "h", "<2>"),
+    ("d", "a", "b", "c", "n"),
+]
 TEXTS = [("xyz", "abcdefgh"), ("pq", "cdabcefg"), ("m", "dabcd"), ("no", "efgab")]
 ADDED_UP = "the micro-batches of a window are added up and not averaged"
+CUT_OFF = ", and the last token of a completion that was cut off is skipped as its end of sequence"
 BEHIND = ", and each token is compared by the logits behind it, which predict the next one"
 
 
-def across(known: str, form: Across, **options: Any) -> Run:
-    """GOLDTrainer with use_uld_loss; form: as it follows; options: of GOLDConfig, without "uld"."""
+def across(known: str, form: Across, sampled: Sequence[Sequence[str]] = (), **options: Any) -> Run:
+    """GOLDTrainer with use_uld_loss.
+
+    Args:
+        form: as it follows.
+        sampled: [text] words that the student generates, and generation ends where it ends.
+        options: of GOLDConfig, without "uld".
+    """
 
     def run() -> ObjectiveRun:
-        from .loops.gold_across import run_gold_across, tokenizer_of_letters
+        from .loops.gold_across import run_gold_across, run_gold_sampled, tokenizer_of_letters
 
         words = [tokenizer_of_letters(side).get_vocab() for side in MERGES]
         given = {name if name in ("beta", "use_extended_uld") else f"uld_{name}": x for name, x in options.items()}
-        taught, spelled, changes = run_gold_across(
-            tiny_policy(len(words[0])),
-            tiny_policy(len(words[1]), 1),
-            MERGES,
-            TEXTS,
-            micro_batch=1,
-            gradient_accumulation_steps=2,
-            learning_rate=0.1,
-            **given,
-        )
+        given |= {"micro_batch": 1, "gradient_accumulation_steps": 2, "learning_rate": 0.1}
+        models = tiny_policy(len(words[0])), tiny_policy(len(words[1]), 1)
+        if sampled:
+            ids = [[words[0][word] for word in said] for said in sampled]
+            taught, spelled, changes = run_gold_sampled(*models, MERGES, TEXTS, ids, **given)
+        else:
+            taught, spelled, changes = run_gold_across(*models, MERGES, TEXTS, **given)
         followed = form if form.pairs is None else with_pairs(form, *words)
         windows, apart = of_gold_across(taught, spelled, followed, divided=False)
-        documented, _ = of_gold_across(taught, spelled, predicting(followed), divided=True)
+        documented, _ = of_gold_across(taught, spelled, documented_as(followed), divided=True)
         return ObjectiveRun(windows, changes, documented, known, apart)
 
     return run
@@ -51,12 +63,17 @@ def with_pairs(form: Across, student: dict[str, int], teacher: dict[str, int]) -
     return replace(form, pairs=pairs, weights=(part, 1 - part))
 
 
-def predicting(form: Across) -> Across:
-    """Each token by the logits that predict it."""
-    return replace(form, shifted=True)
+def documented_as(form: Across) -> Across:
+    """Each token by the logits that predict it, and nothing but an end of sequence skipped."""
+    return replace(form, shifted=True, ends_alone=True)
 
 
 RUNS: tuple[tuple[str, bool, Run], ...] = (
+    (
+        "GOLD across tokenizers, generated",
+        True,
+        across(ADDED_UP + CUT_OFF, Across("bayesian"), SAMPLED, token_merge_strategy="bayesian"),
+    ),
     ("GOLD across tokenizers", True, across(ADDED_UP + BEHIND, Across(shifted=False))),
     (
         "GOLD across tokenizers, in order",

@@ -1,4 +1,4 @@
-"""trl.experimental's real GOLDTrainer, driven on given texts with a teacher of another tokenizer."""
+"""trl.experimental's real GOLDTrainer, driven on texts with a teacher of another tokenizer."""
 
 import tempfile
 from collections.abc import Sequence
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from datasets import Dataset
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from ..objective_record import Spelled, Taught
 from ..probe import BOS, EOS, PAD
 from .distillation import CHANGES as COMMON
 from .distillation import SEAM
+from .generation import CHANGE, generating
 from .reference_free import experimental
 from .scored import OldNames, Snapshots, settings
 from .taught import Lesson, teach
@@ -25,8 +26,10 @@ CHANGES = {
     **{name: change for name, change in COMMON.items() if name not in (SEAM, "shuffle_dataset")},
     "lmbda": "0: the completions of the data set, none is generated",
 }
+SAMPLED = {**CHANGES, **CHANGE, "lmbda": "1: every completion is generated"}
 Text = tuple[str, str]
 Merges = Sequence[tuple[str, str]]
+Across = tuple[list[list[Taught]], list[tuple[Spelled, Spelled]], dict[str, str]]
 
 
 def run_gold_across(
@@ -37,7 +40,7 @@ def run_gold_across(
     *,
     micro_batch: int,
     **arguments: Any,
-) -> tuple[list[list[Taught]], list[tuple[Spelled, Spelled]], dict[str, str]]:
+) -> Across:
     """Train for one epoch; the trainer takes the texts in an order of its own.
 
     Args:
@@ -55,17 +58,66 @@ def run_gold_across(
             refuses.
         LookupError: what is installed has no such trainer, or one that knows no use_uld_loss.
     """
+    student = tokenizer_of_letters(merges[0])
+    rows = [joined(student, *text) for text in read(texts)]
+    windows, told = run(model, teacher, merges, rows, texts, texts, None, micro_batch, arguments)
+    return windows, told, dict(CHANGES)
+
+
+def run_gold_sampled(
+    model: Any,
+    teacher: Any,
+    merges: tuple[Merges, Merges],
+    texts: Sequence[Text],
+    sampled: Sequence[Sequence[int]],
+    *,
+    micro_batch: int,
+    **arguments: Any,
+) -> Across:
+    """As ``run_gold_across``, where the student generates what it trains on.
+
+    What it generates from is the prompt of its row, without a token that reaches into the completion of the data set.
+    The teacher reads the text of what was generated, with an end of sequence more.
+
+    Args:
+        sampled: [text] ids that the student generates, with the end of sequence, or cut off at the longest.
+
+    Raises:
+        ValueError: as there; other numbers of texts and of sampled rows, two texts of one prompt, or ids that
+            generation would not end so.
+    """
+    if len(texts) != len(sampled):
+        raise ValueError(f"{len(texts)} texts for {len(sampled)} completions: give each text the ids to be generated")
+    student = tokenizer_of_letters(merges[0])
+    prompts = [ids[: own.start] for ids, own in (joined(student, *text) for text in read(texts))]
+    given = {tuple(prompt): [said] for prompt, said in zip(prompts, sampled)}
+    if len(given) != len(texts):
+        raise ValueError(f"{len(texts)} texts, but only {len(given)} of their prompts differ: give no prompt twice")
+    rows = [spelled(student, prompt, said) for prompt, said in zip(prompts, sampled)]
+    heard = [(student.decode(prompt), student.decode(said)) for prompt, said in zip(prompts, sampled)]
+    windows, told = run(model, teacher, merges, rows, heard, texts, generating(given), micro_batch, arguments)
+    return windows, told, dict(SAMPLED)
+
+
+def run(
+    model: Any,
+    teacher: Any,
+    merges: tuple[Merges, Merges],
+    rows: Sequence[tuple[list[int], Spelled]],
+    heard: Sequence[Text],
+    texts: Sequence[Text],
+    generate: Any,
+    micro_batch: int,
+    arguments: dict[str, Any],
+) -> tuple[list[list[Taught]], list[tuple[Spelled, Spelled]]]:
+    """Train on the student's rows, of which the teacher hears the texts; generate: None for those of the data set."""
     trainer, config = experimental("gold", "GOLD")
     if "use_uld_loss" not in config.__dataclass_fields__:
         raise LookupError(f"trl {version('trl')}: GOLDConfig knows no use_uld_loss, the loss across tokenizers")
-    bad = [text for text in texts if not all(part and set(part) <= set(ascii_lowercase) for part in text)]
-    if bad:
-        raise ValueError(f"texts need a prompt and a completion in lower-case letters, got {bad[0]!r}")
     tokenizers = [tokenizer_of_letters(side) for side in merges]
-    rows = [joined(tokenizers[0], *text) for text in texts]
     # The teacher's tokenizer is asked for the prompt and for the completion apart.
-    read = [apart(tokenizers[1], *text) for text in texts]
-    script = {tuple(ids): Lesson(i, own.start, read=read[i][0]) for i, (ids, own) in enumerate(rows)}
+    others = [apart(tokenizers[1], *text) for text in heard]
+    script = {tuple(ids): Lesson(i, own.start, read=others[i][0]) for i, (ids, own) in enumerate(rows)}
     if len(script) != len(texts):
         raise ValueError(f"{len(texts)} texts, but only {len(script)} of them differ: give no text twice")
     snapshots = Snapshots()
@@ -78,7 +130,7 @@ def run_gold_across(
                 config,
                 folder,
                 per_device_train_batch_size=micro_batch,
-                lmbda=0.0,
+                lmbda=float(generate is not None),
                 use_uld_loss=True,
                 teacher_tokenizer_name_or_path=str(Path(folder) / "teacher"),
                 **arguments,
@@ -86,8 +138,22 @@ def run_gold_across(
             train_dataset=Dataset.from_list([{"prompt": prompt, "completion": said} for prompt, said in texts]),
             processing_class=tokenizers[0],
         )
+        if generate is not None:
+            built.model.generate = generate
         windows = teach(built, teacher, script, snapshots)
-    return windows, [(own, other) for (_, own), (_, other) in zip(rows, read)], dict(CHANGES)
+    return windows, [(own, other) for (_, own), (_, other) in zip(rows, others)]
+
+
+def read(texts: Sequence[Text]) -> Sequence[Text]:
+    """The same texts.
+
+    Raises:
+        ValueError: a text without a letter or with another character.
+    """
+    bad = [text for text in texts if not all(part and set(part) <= set(ascii_lowercase) for part in text)]
+    if bad:
+        raise ValueError(f"texts need a prompt and a completion in lower-case letters, got {bad[0]!r}")
+    return texts
 
 
 def tokenizer_of_letters(merges: Merges) -> PreTrainedTokenizerFast:
@@ -95,6 +161,7 @@ def tokenizer_of_letters(merges: Merges) -> PreTrainedTokenizerFast:
     known = [*SPECIAL, *ascii_lowercase, *("".join(pair) for pair in merges)]
     tokenizer = Tokenizer(models.BPE({word: i for i, word in enumerate(known)}, list(merges)))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=SPECIAL[PAD],
@@ -110,6 +177,12 @@ def joined(tokenizer: Any, prompt: str, completion: str) -> tuple[list[int], Spe
     ends = np.cumsum([len(word) for word in tokenizer.convert_ids_to_tokens(ids)]) - len(prompt)
     start = int((ends <= 0).sum())
     return [*ids, EOS], Spelled(start, [*ids[start:], EOS], [*ends[start:].tolist(), len(completion) + 1])
+
+
+def spelled(tokenizer: Any, prompt: Sequence[int], said: Sequence[int]) -> tuple[list[int], Spelled]:
+    """The student's row of what it generated; its end of sequence is as long as the name of that."""
+    ends = np.cumsum([len(word) for word in tokenizer.convert_ids_to_tokens(said)])
+    return [*prompt, *said], Spelled(len(prompt), list(said), ends.tolist())
 
 
 def apart(tokenizer: Any, prompt: str, completion: str) -> tuple[list[int], Spelled]:

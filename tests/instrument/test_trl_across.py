@@ -7,7 +7,7 @@ import pytest
 
 from instrument import trl_checks
 from instrument.loops import gold_across
-from instrument.loops.gold_across import joined, run_gold_across, tokenizer_of_letters
+from instrument.loops.gold_across import joined, run_gold_across, run_gold_sampled, spelled, tokenizer_of_letters
 from instrument.objective_record import Spelled
 from instrument.objective_universal import Across, push, unsure
 from instrument.objective_verdict import judge_objective
@@ -36,6 +36,41 @@ def test_a_release_without_the_loss_is_named(monkeypatch):
 
     with pytest.raises(LookupError, match=r"trl \d.*: GOLDConfig knows no use_uld_loss"):
         run_gold_across(tiny_policy(33), tiny_policy(35), MERGES, [("x", "y")], micro_batch=1)
+
+
+def sampled(texts, completions):
+    return run_gold_sampled(tiny_policy(33), tiny_policy(35), MERGES, texts, completions, micro_batch=1)
+
+
+def test_texts_and_completions_of_two_numbers_are_refused():
+    with pytest.raises(ValueError, match="1 texts for 2 completions: give each text the ids"):
+        sampled([("x", "y")], [[3, 2], [4, 2]])
+
+
+def test_two_texts_of_one_prompt_are_refused():
+    with pytest.raises(ValueError, match="2 texts, but only 1 of their prompts differ: give no prompt twice"):
+        sampled([("x", "y"), ("x", "z")], [[3, 2], [4, 2]])
+
+
+def test_a_completion_that_neither_ends_nor_is_the_longest_is_refused():
+    with pytest.raises(ValueError, match="has no end of sequence"):
+        sampled([("x", "y"), ("z", "z")], [[3], [4, 2]])
+
+
+def test_an_end_that_was_generated_is_as_long_as_its_name():
+    tokenizer = tokenizer_of_letters(MERGES[0])
+
+    assert spelled(tokenizer, [4], [31, 9, 2]) == ([4, 31, 9, 2], Spelled(1, [31, 9, 2], [4, 5, 8]))
+
+
+@pytest.mark.parametrize(("end", "trained"), [(2, [0, 0, 1, 1, 0]), (5, [0, 0, 1, 1, 1])])
+def test_only_an_end_of_sequence_is_skipped_as_one(end, trained):
+    rng = np.random.default_rng(0)
+    side = Spelled(3, [3, 4, end], [1, 2, 3])
+    student, teacher = rng.normal(size=(2, 5, 7))
+
+    unit, _ = push(student, teacher, side, side, Across("bayesian", ends_alone=True))
+    np.testing.assert_array_equal(unit.any(axis=1), trained)
 
 
 def test_a_token_across_the_seam_belongs_to_the_completion():

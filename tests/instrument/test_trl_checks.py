@@ -41,6 +41,7 @@ KNOWN = (
     "IW-OPD jsd, beta 0",
     "IW-OPD jsd, beta 1/4",
     "IW-OPD jsd, beta 1",
+    "GOLD across tokenizers, generated",
     "GOLD across tokenizers",
     "GOLD across tokenizers, in order",
     "GOLD across tokenizers, bayesian",

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instrument.loops.gold_across import run_gold_across, tokenizer_of_letters
+from instrument.loops.gold_across import run_gold_across, run_gold_sampled, tokenizer_of_letters
 from instrument.objective_record import ObjectiveRun
 from instrument.objective_universal import Across, of_gold_across
 from instrument.objective_verdict import judge_objective
+from instrument.probe import EOS
 from instrument.tiny import tiny_policy
 from instrument.trl_across import MERGES
 from tests.properties.objectives import RATE
@@ -28,6 +29,14 @@ def spelled(draw):
     pairs = draw(st.lists(st.tuples(prompts, texts), min_size=rows, max_size=rows, unique_by="".join))
     merges = draw(st.permutations(MERGES))
     return pairs, {"micro_batch": micro_batch, "gradient_accumulation_steps": steps}, tuple(merges)
+
+
+def assert_across(taught, spellings, changes, form, rows):
+    """Every place is the form's own, every row ran, and some of it trains."""
+    windows, apart = of_gold_across(taught, spellings, form, divided=False)
+    assert judge_objective(ObjectiveRun(windows, changes, apart=apart), [])[:2] == ("the closed form", "ok")
+    assert sorted(n for window in windows for batch in window for n in batch.numbers) == list(range(rows))
+    assert any(np.any(batch.expected) for window in windows for batch in window)
 
 
 @pytest.mark.parametrize("merge", ["observed", "bayesian"])
@@ -66,7 +75,42 @@ def test_every_place_across_tokenizers(merge, drawn, extended, beta, temperature
         **options,
         **split,
     )
-    windows, apart = of_gold_across(taught, spellings, form, divided=False)
-    assert judge_objective(ObjectiveRun(windows, changes, apart=apart), [])[:2] == ("the closed form", "ok")
-    assert sorted(n for window in windows for batch in window for n in batch.numbers) == list(range(len(pairs)))
-    assert any(np.any(batch.expected) for window in windows for batch in window)
+    assert_across(taught, spellings, changes, form, len(pairs))
+
+
+@st.composite
+def sampled(draw):
+    """Prompts and completions of a data set, and what a student of the first tokenizer generates in their place."""
+    pairs, split, merges = draw(spelled())
+    words = len(tokenizer_of_letters(merges[0]).get_vocab())
+    longest = draw(st.integers(2, 5))
+    ids = st.lists(st.integers(EOS + 1, words - 1), min_size=longest, max_size=longest)
+    rows = draw(st.lists(ids, min_size=len(pairs), max_size=len(pairs)))
+    # Of one token at least, and the end behind it; or as long as may be.
+    ends = draw(st.lists(st.integers(1, longest), min_size=len(pairs), max_size=len(pairs)))
+    completions = [row[:n] + [EOS] * (n < longest) for row, n in zip(rows, ends)]
+    # A number of letters before the one at which the prompt ends makes each prompt another one.
+    return [("z" * (i + 1) + prompt, said) for i, (prompt, said) in enumerate(pairs)], completions, split, merges
+
+
+@pytest.mark.parametrize("merge", ["observed", "bayesian"])
+@few
+@given(drawn=sampled(), extended=st.booleans(), temperatures=st.sampled_from([(1.0, 1.0), (2.0, 0.5)]), seed=seeds)
+def test_every_place_that_a_student_generated(merge, drawn, extended, temperatures, seed):
+    pairs, completions, split, merges = drawn
+    words = [tokenizer_of_letters(side).get_vocab() for side in merges]
+
+    run = run_gold_sampled(
+        tiny_policy(len(words[0]), seed),
+        tiny_policy(len(words[1]), seed + 1),
+        merges,
+        pairs,
+        completions,
+        learning_rate=RATE,
+        use_extended_uld=extended,
+        uld_token_merge_strategy=merge,
+        uld_student_temperature=temperatures[0],
+        uld_teacher_temperature=temperatures[1],
+        **split,
+    )
+    assert_across(*run, Across(merge, merge == "bayesian", extended, temperatures=temperatures), len(pairs))
