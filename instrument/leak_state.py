@@ -1,7 +1,7 @@
 """What a forward may change in a model beside its parameters: remembered, and put back."""
 
 import random
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +10,17 @@ import torch
 from torch import Tensor, nn
 
 Undo = Callable[[], None]
+# Exact classes: what another one copies or clears is not known. torch kept buffers in an OrderedDict up to 2.4.
+MAPPINGS = (dict, OrderedDict, defaultdict)
+CONTAINERS = (*MAPPINGS, list, set, deque)
 
 
 class State:
     """Buffers, attributes, and random states, as they are when this is made.
 
-    An attribute is put back when it holds a tensor, a `torch.Generator`, or lists, dicts, sets and deques of anything;
-    tensors in these too. What an object of another class holds, such as a cache, is not looked into.
+    An attribute is put back when it holds a tensor, a `torch.Generator`, or lists, dicts (ordered and default ones
+    too), sets and deques of anything; tensors in these too. What an object of another class holds, such as a cache, is
+    not looked into.
 
     Args:
         model: every module of it is remembered.
@@ -57,12 +61,12 @@ class State:
             self._undo.append(tensor(value))
         elif isinstance(value, torch.Generator):
             self._undo.append(generator(value))
-        elif type(value) in (list, dict, set, deque):
+        elif type(value) in CONTAINERS:
             self._undo.append(container(value))
         if type(value) in (list, tuple, set, deque):
             for item in value:
                 self._remember(item)
-        elif type(value) is dict:
+        elif type(value) in MAPPINGS:
             for item in value.values():
                 self._remember(item)
 

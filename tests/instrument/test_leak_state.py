@@ -1,6 +1,6 @@
 """What a forward changes in a model beside its parameters is put back, before each pass and at the end."""
 
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 
 import pytest
 import torch
@@ -53,6 +53,19 @@ def adds_to_a_set(model):
     model.names.add("later")
 
 
+def writes_in_order(model):
+    model.ordered["a"].add_(1)
+    model.ordered["b"] = torch.ones(1)
+
+
+def moves_to_the_end(model):
+    model.ordered.move_to_end("a")
+
+
+def asks_for_a_default(model):
+    model.defaults["later"].append(1)
+
+
 def draws(model):
     torch.rand(1, generator=model.source)
 
@@ -80,6 +93,9 @@ CHANGES = (
     writes_deep,
     empties,
     adds_to_a_set,
+    writes_in_order,
+    moves_to_the_end,
+    asks_for_a_default,
     draws,
     registers_a_buffer,
     writes_a_buffer,
@@ -97,6 +113,8 @@ class Keeps(nn.Module):
         self.items = deque([torch.ones(2)])
         self.tree = {"a": [(0, torch.zeros(2))]}
         self.names = {"first"}
+        self.ordered = OrderedDict(a=torch.zeros(1), z=torch.zeros(1))
+        self.defaults = defaultdict(list)
         self.source = torch.Generator().manual_seed(3)
         self.register_buffer("kept", torch.ones(1))
         # A container that holds itself.
@@ -110,6 +128,8 @@ def state_of(model):
         "items": [item.tolist() for item in model.items],
         "tree": [sorted(model.tree), [(n, value.tolist()) for n, value in model.tree["a"]]],
         "names": model.names.copy(),
+        "ordered": [(name, value.tolist()) for name, value in model.ordered.items()],
+        "defaults": dict(model.defaults),
         "source": model.source.get_state().tolist(),
         "buffers": {name: value.tolist() for name, value in model.named_buffers()},
         "attributes": {name: id(value) for name, value in vars(model).items()},
