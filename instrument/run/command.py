@@ -12,11 +12,14 @@ import typer
 from rich.console import Console
 
 from ..files import refuse_unwritable
+from .at_once import AtOnce
 from .find import Finder, Recorder
 from .given import GivenRows
 from .late import WhenImported
+from .lost import Watchman
 from .ranks import Meeting
 from .script import Ending, run_script
+from .streams import Aside, flush
 
 LAST = ("any", "warning", "no-verdict", "none")
 
@@ -48,28 +51,48 @@ def run(
     refuse_unknown(kinds)
     refuse_unwritable({"--json": json_file, "--html": html_file})
     if not as_module and not Path(words[0]).exists():
-        raise typer.BadParameter(f"there is no file {words[0]}: name a script, or a module behind -m")
+        what = "option of this command, and no file" if words[0].startswith("-") else "file"
+        raise typer.BadParameter(f"{words[0]} is no {what}: name a script, or a module behind -m")
     # A script may go to another folder.
     json_file, html_file, records = (file and file.resolve() for file in (json_file, html_file, records))
-    meeting, process, given = Meeting(records), os.getpid(), GivenRows()
+    meeting, process, given, aside = Meeting(records), os.getpid(), GivenRows(), Aside()
     finder = Finder(windows, stop, partial(attach_late, leaks=leaks))
-    try:
-        with WhenImported("torch", finder.install), WhenImported("trl.trainer.sft_trainer", given.install):
-            ending = run_script(words, as_module)
-    finally:
-        if os.getpid() == process:
-            finder.close()
-            finder.uninstall()
-            given.uninstall()
-    if os.getpid() != process:
-        # A process that the script forked came out of it: it is not the one to tell.
-        sys.exit(ending.status)
-    try:
-        failed = report(words, finder, given, ending, meeting, tokenizer, kinds, (json_file, html_file))
-    except Exception:
-        # Whatever happens here is ours, and the script has ended as it has.
-        traceback.print_exc()
-        failed = True
+
+    def unhook() -> None:
+        finder.close()
+        finder.uninstall()
+        given.uninstall()
+
+    def tell(ending: Ending) -> bool:
+        try:
+            failed = report(words, finder, given, ending, meeting, tokenizer, kinds, aside, (json_file, html_file))
+        except Exception:
+            # Whatever happens here is ours, and the script has ended as it has.
+            traceback.print_exc(file=aside.stream())
+            failed = True
+        return failed
+
+    def tell_at_once(status: int) -> int:
+        unhook()
+        failed = tell(Ending(status & 0xFF, at_once=True))
+        watchman.dismiss()
+        return status or int(failed)
+
+    with Watchman(meeting.rank == 0) as watchman:
+        try:
+            with (
+                WhenImported("torch", finder.install),
+                WhenImported("trl.trainer.sft_trainer", given.install),
+                AtOnce(tell_at_once),
+            ):
+                ending = run_script(words, as_module)
+        finally:
+            if os.getpid() == process:
+                unhook()
+        if os.getpid() != process:
+            # A process that the script forked came out of it: it is not the one to tell.
+            sys.exit(ending.status)
+        failed = tell(ending)
     leave(ending, failed)
 
 
@@ -88,27 +111,39 @@ def report(
     meeting: Meeting,
     tokenizer: str | None,
     kinds: list[str],
+    aside: Aside,
     files: tuple[Path | None, Path | None],
 ) -> bool:
     """Tell what was found; whether the status must say so."""
     from .conclude import conclude
     from .tell import tell
 
-    sys.stdout.flush()
     outcome = conclude(words, finder, given, ending, meeting, tokenizer)
     if outcome is None:
         return False
-    tell(Console(stderr=True), outcome)
+    console = Console(file=aside.stream())
+    tell(console, outcome)
     json_file, html_file = files
+    unwritten = 0
     if json_file is not None:
         from .as_json import text
 
-        json_file.write_text(text(outcome))
+        unwritten += not written(json_file, text(outcome), console)
     if html_file is not None:
         from .page import page
 
-        html_file.write_text(page(outcome))
-    return outcome.failed(kinds)
+        unwritten += not written(html_file, page(outcome), console)
+    return bool(unwritten) or outcome.failed(kinds)
+
+
+def written(file: Path, text: str, console: Console) -> bool:
+    """Write a file; where that fails now, say so."""
+    try:
+        file.write_text(text)
+    except OSError as problem:
+        console.print(f"  {file} was not written: {problem.strerror}", markup=False, highlight=False, soft_wrap=True)
+        return False
+    return True
 
 
 def refuse_unknown(kinds: list[str]) -> None:
@@ -124,7 +159,7 @@ def refuse_unknown(kinds: list[str]) -> None:
 
 def leave(ending: Ending, failed: bool) -> None:
     """End as the script did, or with status 1 if it ended well and a fault was found."""
-    sys.stdout.flush()
+    flush(sys.stdout)
     if isinstance(ending.error, KeyboardInterrupt):
         # As python ends: by the signal, so that a shell stops too.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -100,6 +100,8 @@ def why_nothing(finder: Finder, ending: Ending) -> str:
 
 def how(ending: Ending) -> str:
     """How the script ended, as the beginning of a sentence."""
+    if ending.at_once:
+        return f"the script left by os._exit with status {ending.status}"
     if isinstance(ending.error, SystemExit):
         return f"the script left with exit status {ending.status}"
     if ending.error is not None:

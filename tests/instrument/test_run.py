@@ -247,7 +247,7 @@ def test_no_verdict_can_be_made_a_failure():
     ("words", "said"),
     [
         (["--fail-on", "nonsense", "train.py"], "--fail-on nonsense: the kinds are unreadable"),
-        (["nowhere.py"], "there is no file nowhere.py"),
+        (["nowhere.py"], "nowhere.py is no file"),
         (["--json", "no/where.json", "train.py"], "name a file in a folder that is there"),
         ([], "Missing argument"),
     ],
