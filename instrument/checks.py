@@ -10,7 +10,7 @@ import numpy as np
 
 from closed_forms import aggregation
 
-from . import leak_checks, peft_checks, probe, trl_checks
+from . import broken, leak_checks, peft_checks, probe, trl_checks
 from .api import Report, expected_weights, xray_rows
 from .leak_record import LeakRun
 from .loops import accelerate_loop, trainer
@@ -33,7 +33,7 @@ class Outcome:
         expected: what should be measured, in words.
         measured: what was.
         status: "ok"; "known" for a deviation that is documented and has the form that is documented; "not run" where
-            what is installed cannot; "FAULT" else.
+            what is installed cannot; "FAULT" else, also where a check ended in an error.
         deviation: largest |w - expected| * N; of a leak, the largest foreign gradient over the largest own; of a loss
             of TRL, largest |w - expected| over the largest weight.
         seconds: how long it took.
@@ -166,6 +166,10 @@ def run_checks(only: str | None = None) -> Iterator[Outcome]:
         except ImportError as missing:
             # What an older release has not got, e.g. a collator, costs its own line.
             measured, status, deviation = str(missing).partition(" (")[0], NOT_RUN, 0.0
+            report = NotRun(measured)
+        except Exception as error:
+            # A seam that moved shows in many ways: it costs its own line too, and is no pass.
+            measured, status, deviation = broken.told(check.group, error), FAULT, float("nan")
             report = NotRun(measured)
         seconds = time.perf_counter() - start
         yield Outcome(check.name, check.group, check.expected, measured, status, deviation, seconds, report)

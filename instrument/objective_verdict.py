@@ -9,8 +9,11 @@ def miss(windows: Windows) -> tuple[float, str]:
     """Largest |w - expected| over the run's largest weight, and the first token that is off by more than rounding.
 
     A token of which rounding hides a tenth of the weight or more is left out; where that is more than half of those
-    that should weigh something, nothing was shown, and this is what is said.
+    that should weigh something, nothing was shown, and this is what is said; likewise where no
+    micro-batch was read.
     """
+    if not any(windows):
+        return 0.0, "no micro-batch came to the read point, so no weight was measured"
     scale = max(float(np.abs(batch.expected).max()) for window in windows for batch in window) or 1.0
     largest, first, blind, weighing = 0.0, "", 0, 0
     for number, window in enumerate(windows):

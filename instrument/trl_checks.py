@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .broken import release
 from .objective_record import NotRun, ObjectiveRun
 from .trl_bonus import CONTROL, encouraged
 from .trl_deviations import (
@@ -37,7 +38,7 @@ def or_reason(run: Callable[[], ObjectiveRun | NotRun]) -> ObjectiveRun | NotRun
     try:
         return run()
     except ImportError as missing:
-        return NotRun(str(missing))
+        return NotRun(f"trl {release('trl')}: {str(missing).partition(' (')[0]}")
     except LookupError as moved:
         # A KeyError or an IndexError is a mistake and no seam.
         if type(moved) is not LookupError:

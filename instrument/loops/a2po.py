@@ -3,8 +3,10 @@
 import copy
 import tempfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
+import numpy as np
 from datasets import Dataset
 
 from ..objective_record import Driven
@@ -50,9 +52,10 @@ def run_a2po(model: Any, prompts: Sequence[Valued], *, micro_batch: int, **argum
         The run, without the prompts whose samples all have the reward 0, which TRL leaves out unless told otherwise.
 
     Raises:
-        ValueError: a part without a token, a prompt twice, samples or rewards of another number, a completion that
+        ValueError: a part without a token, a prompt twice, samples or rewards of another number, a reward that is
+            not finite, a completion that
             generation would not end, or what A2POConfig refuses.
-        LookupError: what is installed has no such trainer.
+        LookupError: what is installed has no such trainer, or it keeps its reference elsewhere.
     """
     trainer, config = experimental("a2po", "A2PO")
     script, rewards = scripted(prompts)
@@ -76,6 +79,8 @@ def run_a2po(model: Any, prompts: Sequence[Valued], *, micro_batch: int, **argum
             train_dataset=Dataset.from_list([{"prompt": words(p.prompt)} for p in prompts]),
             processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
         )
+        if getattr(built, "ref_model", None) is None:
+            raise LookupError(f"trl {version('trl')}: A2POTrainer has no ref_model, which its samples are asked of")
         reference = copy.deepcopy(model)
         built.model.generate, built.ref_model.generate = policy, sampler
         driven = drive(built, script, Snapshots(), reference)
@@ -95,6 +100,8 @@ def scripted(prompts: Sequence[Valued]) -> tuple[Script, dict[tuple[str, str], f
     for number, (prompt, completion, reward, samples, values) in enumerate(prompts):
         if not len(prompt) or not all(len(ids) for ids in (completion, *samples)):
             raise ValueError(f"prompts and completions need a token, got {prompts[number]!r}")
+        if not all(isinstance(r, int | float) and np.isfinite(r) for r in (reward, *values)):
+            raise ValueError(f"rewards must be finite numbers, got {prompts[number]!r}")
         script[(*prompt, *completion)] = (
             number,
             [n >= len(prompt) - 1 for n in range(len(prompt) + len(completion) - 1)],

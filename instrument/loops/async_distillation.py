@@ -13,6 +13,7 @@ from datasets import Dataset
 from ..objective_record import Taught
 from .arguments import CHANGES as COMMON
 from .reference_free import experimental
+from .refused import refuse_missing, refuse_unknown_words
 from .scored import OldNames, Snapshots, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import Answer, lessons, logits_of, teach
@@ -87,6 +88,7 @@ def run_async_distillation(
             AsyncDistillationConfig refuses.
         LookupError: what is installed has no such trainer, or none of the parts that it is handed.
     """
+    refuse_missing(teacher, "teacher")
     kind, config = experimental("async_distillation", "AsyncDistillation")
     module = importlib.import_module("trl.experimental.async_distillation.async_rollout_worker")
     sample = getattr(module, SAMPLE, None)
@@ -96,6 +98,7 @@ def run_async_distillation(
     if len(answers) % taken:
         raise ValueError(f"a step takes {taken} answers, got {len(answers)}: give as many as fill all steps")
     script, snapshots = lessons(answers), Snapshots()
+    refuse_unknown_words(script, model)
     top, temperature = arguments.get("teacher_top_k", 1), arguments.get("teacher_temperature", 1.0)
     samples = [
         sample(

@@ -10,6 +10,7 @@ from trl import DistillationConfig, DistillationTrainer
 
 from ..objective_record import Taught
 from .groups import CHANGES as COMMON
+from .refused import refuse_missing, refuse_part_of_generation
 from .scored import OldNames, Snapshots, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
@@ -40,9 +41,11 @@ def run_distillation(
         [window][micro-batch], and the changes from the defaults.
 
     Raises:
-        ValueError: an answer without a token, a prompt twice, or what DistillationConfig refuses.
+        ValueError: no teacher, an answer without a token or with an unknown id, a prompt twice, answers that do not
+            fill all generations, or what DistillationConfig refuses.
         LookupError: the installed trainer has no such seam.
     """
+    refuse_missing(teacher, "teacher")
     return run_like_distillation(
         DistillationTrainer, DistillationConfig, model, teacher, answers, micro_batch, arguments, teacher_model=teacher
     )
@@ -66,6 +69,7 @@ def run_like_distillation(
     if not hasattr(DistillationTrainer, SEAM):
         raise LookupError(f"trl {version('trl')}: DistillationTrainer has no {SEAM}, to hand completions over")
     script, snapshots = lessons(answers), Snapshots()
+    refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     given = {tuple(prompt): list(completion) for prompt, completion in answers}
     with tempfile.TemporaryDirectory() as folder, OldNames():
         trainer = kind(

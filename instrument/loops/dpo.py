@@ -36,14 +36,14 @@ def run_dpo(
         The run; number 2 p is the chosen row of pair p, 2 p + 1 the rejected.
 
     Raises:
-        ValueError: no reference, a pair without a token, or what DPOConfig refuses.
+        ValueError: no reference, no pair, a pair without a token, an unknown id or loss, or what DPOConfig refuses.
     """
     script = {}
     for p, (prompt, *sides) in enumerate(pairs):
         for side, completion in enumerate(sides):
             marks = [False] * (len(prompt) - 1) + [True] * (len(completion) + 1)
             script[(*prompt, *completion, EOS)] = (2 * p + side, marks)
-    if len(script) != 2 * len(pairs) or not all(len(part) for pair in pairs for part in pair):
+    if not script or len(script) != 2 * len(pairs) or not all(len(part) for pair in pairs for part in pair):
         raise ValueError(f"pairs need a prompt and two completions, no row twice, got {list(pairs)!r}")
     table = [{"prompt": words(p), "chosen": f" {words(c)}", "rejected": f" {words(r)}"} for p, c, r in pairs]
     with tempfile.TemporaryDirectory() as folder, OldNames():

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,12 @@ def run_with_bonus(
     handle = model.base_model.register_forward_hook(take, with_kwargs=True)
     driven = run_grpo(model, groups, micro_batch=micro_batch, **arguments)
     handle.remove()
+    batches = sum(len(window) for window in driven.windows)
+    if len(arrived) != batches:
+        raise LookupError(
+            f"trl {version('trl')}: GRPOTrainer brought {len(arrived)} gradients to last_hidden_state of its policy in "
+            f"{batches} micro-batches: the bonus is read from one each"
+        )
     waiting = iter(arrived)
     shares: list[list[Bonus]] = []
     for number, window in enumerate(driven.windows):

@@ -11,6 +11,7 @@ from .distillation import CHANGES as COMMON
 from .distillation import SEAM
 from .generation import CHANGE, generating
 from .reference_free import experimental
+from .refused import refuse_missing, refuse_part_of_generation
 from .scored import OldNames, Snapshots, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
@@ -72,8 +73,12 @@ def run(
     arguments: dict[str, Any],
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """Train with trl.experimental.<module>.<name>Trainer."""
+    refuse_missing(teacher, "teacher")
     trainer, config = experimental(module, name)
     script, snapshots = lessons(answers), Snapshots()
+    if name != "GKD":
+        # The sampler of the others goes by whole generations.
+        refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     generate = generating({tuple(prompt): [completion] for prompt, completion in answers})
     with tempfile.TemporaryDirectory() as folder, OldNames():
         built = trainer(

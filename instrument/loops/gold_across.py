@@ -18,6 +18,7 @@ from .distillation import CHANGES as COMMON
 from .distillation import SEAM
 from .generation import CHANGE, generating
 from .reference_free import experimental
+from .refused import refuse_missing, refuse_part_of_generation
 from .scored import OldNames, Snapshots, settings
 from .taught import Lesson, teach
 
@@ -54,8 +55,8 @@ def run_gold_across(
         [window][micro-batch], [text] how student and teacher spell the completion, and the changes from the defaults.
 
     Raises:
-        ValueError: a text without a letter or with another character, two texts of the same tokens, or what GOLDConfig
-            refuses.
+        ValueError: no teacher, a text without a letter or with another character, two texts of the same tokens, texts
+            that do not fill all generations, or what GOLDConfig refuses.
         LookupError: what is installed has no such trainer, or one that knows no use_uld_loss.
     """
     student = tokenizer_of_letters(merges[0])
@@ -111,6 +112,8 @@ def run(
     arguments: dict[str, Any],
 ) -> tuple[list[list[Taught]], list[tuple[Spelled, Spelled]]]:
     """Train on the student's rows, of which the teacher hears the texts; generate: None for those of the data set."""
+    refuse_missing(teacher, "teacher")
+    refuse_part_of_generation(len(texts), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     trainer, config = experimental("gold", "GOLD")
     if "use_uld_loss" not in config.__dataclass_fields__:
         raise LookupError(f"trl {version('trl')}: GOLDConfig knows no use_uld_loss, the loss across tokenizers")

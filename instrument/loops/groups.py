@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+import numpy as np
 from datasets import Dataset
 
+from ..gathering import place
 from ..objective_record import Driven
 from ..probe import EOS
 from .generation import SEAM, generating
+from .refused import refuse_part_of_generation
 from .scored import CHANGES as COMMON
 from .scored import Ids, OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
 
@@ -148,18 +151,19 @@ def scripted(groups: Sequence[Group], mask_truncated: bool) -> dict[Ids, tuple[i
     """Which tokens of which row are scored, by its ids; a masked completion leaves the row of its prompt alone.
 
     Raises:
-        ValueError: groups without a token, rows that are given twice, or rewards or marks of another number.
+        ValueError: groups without a token, rows that are given twice, marks of another number, or rewards that are not
+            one finite number, or None, of each reward function for each completion.
     """
+    refuse_other_rewards(groups)
     script: dict[Ids, tuple[int, Sequence[bool]]] = {}
     number = 0
     for group in groups:
         written = group.written or [[True] * len(ids) for ids in group.completions]
-        if len(group.rewards) != len(group.completions) or [len(w) for w in written] != [
-            len(ids) for ids in group.completions
-        ]:
+        sizes = [len(ids) for ids in group.completions]
+        if [len(marks) for marks in written] != sizes:
             raise ValueError(
-                f"the prompt {list(group.prompt)} has {len(group.completions)} completions, but {len(group.rewards)} "
-                "rewards or other marks: give one list of rewards for each, and one mark for each token"
+                f"the prompt {list(group.prompt)} has completions of {sizes} tokens, but {[len(w) for w in written]} "
+                "marks: give one mark for each token"
             )
         for ids, marks in zip(group.completions, written):
             before = [False] * (len(group.prompt) - 1)
@@ -173,11 +177,37 @@ def scripted(groups: Sequence[Group], mask_truncated: bool) -> dict[Ids, tuple[i
     return script
 
 
+def refuse_other_rewards(groups: Sequence[Group]) -> None:
+    """Raise for rewards that no reward functions could have given.
+
+    Raises:
+        ValueError: another number of lists than of completions, lists that are empty or of several lengths, or a reward
+            that is neither a finite number nor None.
+    """
+    functions = next((len(row) for group in groups for row in group.rewards if isinstance(row, Sequence)), 0)
+    for group in groups:
+        said = f"the prompt {list(group.prompt)} has {len(group.completions)} completions and the rewards"
+        if len(group.rewards) != len(group.completions):
+            raise ValueError(f"{said} {group.rewards!r}: give one list of rewards for each completion")
+        for row in group.rewards:
+            if not isinstance(row, Sequence) or len(row) != functions or not functions:
+                raise ValueError(
+                    f"{said} {group.rewards!r}: give each completion a list, one reward of each reward function, the "
+                    "same number for all"
+                )
+            if not all(r is None or np.isfinite(r) for r in row):
+                raise ValueError(f"{said} {group.rewards!r}: a reward is a finite number, or None where there is none")
+
+
 def read_size(groups: Sequence[Group], generation: int) -> int:
     """G, the completions of each group.
 
+    Args:
+        generation: completions that are generated at once, on each rank.
+
     Raises:
-        ValueError: groups of several sizes, of fewer than two, or of a size that does not divide the generation.
+        ValueError: groups of several sizes, of fewer than two, or of a size that does not divide the generation; groups
+            that do not fill the last generation.
     """
     sizes = sorted({len(group.completions) for group in groups})
     if len(sizes) != 1 or sizes[0] < 2 or generation % sizes[0]:
@@ -185,4 +215,5 @@ def read_size(groups: Sequence[Group], generation: int) -> int:
             f"groups hold {sizes} completions and a generation {generation}: every group needs the same number, at "
             "least 2, and it must divide micro_batch x steps_per_generation"
         )
+    refuse_part_of_generation(sizes[0] * len(groups), generation * place()[1])
     return sizes[0]

@@ -9,6 +9,7 @@ from .generation import generating
 from .gkd import CHANGES as COMMON
 from .gkd import as_messages, run, tokenizer_of_messages
 from .reference_free import experimental
+from .refused import refuse_missing, refuse_part_of_generation
 from .scored import OldNames, Snapshots, drive, settings
 from .taught import Answer, lessons
 
@@ -41,6 +42,8 @@ def run_iw_opd(
             IWOPDConfig refuses.
         LookupError: what is installed has no such trainer.
     """
+    refuse_missing(teacher, "teacher")
+    refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     trainer, config = experimental("iw_opd", "IWOPD")
     script = {
         row: (lesson.number, [n >= lesson.start - 1 for n in range(len(row) - 1)])
@@ -74,6 +77,7 @@ def run_iw_opd_jsd(
     **arguments: Any,
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """As ``gkd.run_gkd``, with IWOPDTrainer and distillation_objective="jsd"; the config of the teacher is changed."""
+    refuse_missing(teacher, "teacher")
     with tempfile.TemporaryDirectory() as folder:
         tokenizer_of_messages(model.config.vocab_size).save_pretrained(folder)
         teacher.config._name_or_path = folder

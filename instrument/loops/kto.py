@@ -47,13 +47,13 @@ def run_kto(
         The run, its numbers those of the answers; and [window][micro-batch] the completions behind other prompts.
 
     Raises:
-        ValueError: no reference, an answer without a token, or what KTOConfig refuses.
+        ValueError: no reference, no answer, one without a token, an unknown id or loss, or what KTOConfig refuses.
     """
     script = {
         (*prompt, *completion, EOS): (i, [False] * (len(prompt) - 1) + [True] * (len(completion) + 1))
         for i, (prompt, completion, _) in enumerate(answers)
     }
-    if len(script) != len(answers) or not all(len(p) and len(c) for p, c, _ in answers):
+    if not script or len(script) != len(answers) or not all(len(p) and len(c) for p, c, _ in answers):
         raise ValueError(f"answers need a prompt and a completion, no row twice, got {list(answers)!r}")
     snapshots = Snapshots()
     table = [{"prompt": words(p), "completion": f" {words(c)}", "label": bool(good)} for p, c, good in answers]

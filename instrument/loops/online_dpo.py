@@ -13,6 +13,7 @@ from .generation import table
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, scripted
 from .reference_free import experimental
+from .refused import refuse_missing
 from .scored import OldNames, Snapshots, drive, settings, tokenizer_of_words, words
 
 SEAM = "_generate"
@@ -35,9 +36,11 @@ def run_online_dpo(
         The run; the completions of group g are 2 g and 2 g + 1. A micro-batch holds all first ones above all second.
 
     Raises:
-        ValueError: groups or rewards that do not fit, or what OnlineDPOConfig refuses.
+        ValueError: no reference, groups or rewards that do not fit, an unknown id or loss, or what OnlineDPOConfig
+            refuses.
         LookupError: what is installed has no such trainer, or it has no such seam.
     """
+    refuse_missing(reference, "reference")
     trainer, config = experimental("online_dpo", "OnlineDPO")
     if not hasattr(trainer, SEAM):
         raise LookupError(
@@ -46,6 +49,9 @@ def run_online_dpo(
     sizes = sorted({len(group.completions) for group in groups})
     if sizes != [2]:
         raise ValueError(f"OnlineDPO compares two completions, got groups of {sizes}: give two per prompt")
+    told = [row for group in groups for row in group.rewards]
+    if any(isinstance(row, Sequence) and (len(row) != 1 or row[0] is None) for row in told):
+        raise ValueError(f"OnlineDPO asks one function for every reward, got {told!r}: give one number for each")
     script, snapshots, answers = scripted(groups, False), Snapshots(), Answers(groups)
 
     def generate(model: Any, prompts: list[str], images: Any = None) -> tuple[Any, ...]:

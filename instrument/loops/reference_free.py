@@ -32,7 +32,7 @@ def run_cpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments:
         The run; number 2 p is the chosen row of pair p, 2 p + 1 the rejected. The completions are scored.
 
     Raises:
-        ValueError: a pair without a token, a row twice, or what CPOConfig refuses.
+        ValueError: no pair, a pair without a token, a row twice, an unknown id or loss, or what CPOConfig refuses.
         LookupError: what is installed has no such trainer.
     """
     return run("cpo", "CPO", model, pairs, SIDES, False, micro_batch, arguments)
@@ -73,7 +73,7 @@ def run(
         for side, completion in enumerate(sides):
             marks = [with_prompts and side == 0] * (len(prompt) - 1) + [True] * (len(completion) + 1)
             script[(*prompt, *completion, EOS)] = (len(columns) * p + side, marks)
-    if len(script) != len(columns) * len(pairs) or not all(len(part) for pair in pairs for part in pair):
+    if not script or len(script) != len(columns) * len(pairs) or not all(len(part) for pair in pairs for part in pair):
         number = {2: "two", 3: "three"}[len(columns)]
         raise ValueError(f"pairs need a prompt and {number} completions, no row twice, got {list(pairs)!r}")
     table = [

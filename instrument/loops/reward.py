@@ -17,6 +17,7 @@ from ..objective_record import Rewarded
 from ..readout import read_weights
 from ..record import Floats
 from .arguments import in_order
+from .refused import refuse_unknown_words
 from .scored import CHANGES as COMMON
 from .scored import OldNames, Parameters, Snapshots, settings, tokenizer_of_words
 
@@ -40,13 +41,16 @@ def run_reward(
         [window][micro-batch], and the changes from the defaults.
 
     Raises:
-        ValueError: a model with another head; margins of another number; rows given twice or empty.
+        ValueError: a model with another head; margins of another number; no rows, or rows given twice, empty or with
+            an unknown id.
     """
     script = {tuple(ids): 2 * p + side for p, pair in enumerate(pairs) for side, ids in enumerate(pair)}
-    if len(script) != 2 * len(pairs) or () in script or (margins is not None and len(margins) != len(pairs)):
+    odd = margins is not None and len(margins) != len(pairs)
+    if not script or len(script) != 2 * len(pairs) or () in script or odd:
         raise ValueError(f"pairs need two rows, no row twice, and one margin each, got {list(pairs)!r} and {margins!r}")
     if getattr(model.config, "num_labels", 0) != 1 or not hasattr(model, "score"):
         raise ValueError(f"a reward model has one output called score, got {type(model).__name__}: num_labels=1")
+    refuse_unknown_words(script, model)
     source = inspect.getsource(RewardTrainer)
     # Later releases know both names, and warn of the older one.
     tail = "ids" if '"chosen_ids"' in source else "input_ids"

@@ -26,6 +26,7 @@ from ..probe import PAD
 from ..record import Floats, Row
 from .arguments import TRL_CHANGES, logged, of_trl
 from .data import tokenizer_of_ids
+from .refused import refuse_missing, refuse_unknown_loss, refuse_unknown_words
 
 Parameters = dict[str, torch.Tensor]
 Ids = tuple[int, ...]
@@ -40,7 +41,12 @@ CHANGES = {
 
 
 def settings(config: Any, folder: str, **given: Any) -> Any:
-    """Arguments of a trainer: TRL's own, with CHANGES and then the given ones over them."""
+    """Arguments of a trainer: TRL's own, with CHANGES and then the given ones over them.
+
+    Raises:
+        ValueError: a loss that the trainer has not.
+    """
+    refuse_unknown_loss(config, given.get("loss_type"))
     return of_trl(config, folder, **{"optim": "sgd", "learning_rate": 0.05, **given})
 
 
@@ -90,8 +96,10 @@ def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any, ju
         judged: of rows and a window what stands for the reference's answer, where that is not asked at these rows.
 
     Raises:
+        ValueError: a row of the script holds an id that the model does not know.
         RuntimeError: the trainer ran a row that the script does not hold.
     """
+    refuse_unknown_words(script, trainer.model)
     judged = judged or (None if reference is None else lambda ids, window: log_probabilities(reference, ids, {}))
     if trainer.args.bf16:
         # Imported here: it needs what stands below.
@@ -231,8 +239,7 @@ def keep_as_reference(model: Any, reference: Any, folder: str) -> None:
     Raises:
         ValueError: there is no reference.
     """
-    if reference is None:
-        raise ValueError("reference=None, but this loss compares with a reference: give a model of the same shape")
+    refuse_missing(reference, "reference")
     reference.save_pretrained(folder)
     written = [folder]
     if place()[1] > 1:

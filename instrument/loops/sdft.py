@@ -11,6 +11,7 @@ from ..objective_record import Taught
 from .generation import generating
 from .gkd import CHANGES as COMMON
 from .reference_free import experimental
+from .refused import refuse_part_of_generation
 from .scored import OldNames, Parameters, Snapshots, keep_as_reference, settings, tokenizer_of_words, words
 from .taught import lessons, teach
 
@@ -41,6 +42,8 @@ def run_sdft(
             SDFTConfig refuses.
         LookupError: what is installed has no such trainer.
     """
+    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
+    refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), micro_batch * steps)
     trainer, config = experimental("sdft", "SDFT")
     script = lessons([(p, c) for p, _, c in told], [(*p, *more) for p, more, _ in told])
     generate = generating({tuple(p): [c] for p, _, c in told})

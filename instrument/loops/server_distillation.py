@@ -9,6 +9,7 @@ from ..objective_record import Taught
 from .distillation import CHANGES as COMMON
 from .distillation import run_like_distillation
 from .reference_free import experimental
+from .refused import refuse_missing
 from .stand_in import StandIn
 from .taught import Answer, logits_of
 
@@ -52,6 +53,7 @@ def run_server_distillation(
     Raises:
         LookupError: what is installed has no such trainer, or no client of a server where this one is put.
     """
+    refuse_missing(teacher, "teacher")
     kind, config = experimental("server_distillation", "ServerDistillation")
     given = {"teacher_model_server_url": "http://localhost", **arguments}
     # The trainer makes its client by itself, which needs vLLM.

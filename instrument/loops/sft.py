@@ -65,7 +65,7 @@ def run_supervised(
         arguments: further SFTConfig, over the ones in ``scored.CHANGES``.
 
     Raises:
-        ValueError: a row twice, or a mask that does not fit the rows.
+        ValueError: no row, a row twice, an unknown id or loss, or a mask that does not fit the rows.
         LookupError: the installed release does not know one of the masks or arguments.
     """
     masks = {} if masks is None else masks
@@ -75,8 +75,8 @@ def run_supervised(
             raise ValueError(f"{name} has rows of {[len(m) for m in marks]} for rows of {lengths}: mark each token")
     marks_b = [[all(mask[b][t] for mask in masks.values()) for t in range(n)] for b, n in enumerate(lengths)]
     script = {tuple(row): (b, marks[1:]) for b, (row, marks) in enumerate(zip(rows, marks_b))}
-    if len(script) != len(rows):
-        raise ValueError(f"{len(rows)} rows, but only {len(script)} of them differ: give no row twice")
+    if not rows or len(script) != len(rows):
+        raise ValueError(f"{len(rows)} rows, of which {len(script)} differ: give at least one, and no row twice")
     if "assistant_masks" in masks and "assistant_only_loss" not in SFTConfig.__dataclass_fields__:
         raise LookupError(f"trl {version('trl')}: SFTTrainer looks at no assistant_masks")
     table = [{"input_ids": list(row), **{k: list(m[b]) for k, m in masks.items()}} for b, row in enumerate(rows)]

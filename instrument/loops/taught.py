@@ -5,6 +5,7 @@ gradient at the final hidden state is kept as it is, with the logits of both mod
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from transformers import PrinterCallback
 
 from ..capture import Replay
 from ..objective_record import Taught
+from .refused import refuse_unknown_words
 from .scored import Ids, OldNames, Parameters, Snapshots, looked_up
 
 
@@ -47,7 +49,7 @@ def lessons(answers: Sequence[Answer], contexts: Sequence[Sequence[int]] | None 
         ValueError: an answer without a token, or a prompt twice.
     """
     prompts = {tuple(prompt) for prompt, _ in answers}
-    if len(prompts) != len(answers) or not all(len(p) and len(c) for p, c in answers):
+    if not prompts or len(prompts) != len(answers) or not all(len(p) and len(c) for p, c in answers):
         raise ValueError(f"answers need a prompt and a completion, no prompt twice, got {list(answers)!r}")
     return {(*p, *c): Lesson(i, len(p), None if contexts is None else contexts[i]) for i, (p, c) in enumerate(answers)}
 
@@ -69,8 +71,11 @@ def teach(
         learned: parameters that the teacher has in a window, in the place of its own.
 
     Raises:
+        ValueError: a row of the script holds an id that the student does not know.
         RuntimeError: the trainer ran a row that the script does not hold.
+        LookupError: no gradient came to the final hidden states of the installed release's student.
     """
+    refuse_unknown_words(script, trainer.model)
     read: list[tuple[int, Any, torch.Tensor]] = []
 
     def take(base: Any, args: Any, inputs: dict[str, Any], output: Any) -> None:
@@ -84,6 +89,11 @@ def teach(
     with OldNames():
         trainer.train()
     handle.remove()
+    if not read:
+        raise LookupError(
+            f"trl {version('trl')}: {type(trainer).__name__} brings no gradient to last_hidden_state of its student, "
+            "at which its tokens are read"
+        )
     windows: list[list[Taught]] = [[] for _ in snapshots.windows]
     for number, inputs, gradient in read:
         parameters = snapshots.windows[number]

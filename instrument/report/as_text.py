@@ -119,7 +119,8 @@ def changes_by_loop(outcomes: "Sequence[Outcome]") -> list[str]:
     """One line per loop: what all of its checks set differently from the library's defaults."""
     lines = []
     for group in dict.fromkeys(o.group for o in outcomes):
-        first, *others = [changes_of(o) for o in outcomes if o.group == group and o.status != "not run"] or [{}]
+        ran = [o for o in outcomes if o.group == group and not isinstance(o.report, NotRun)]
+        first, *others = [changes_of(o) for o in ran] or [{}]
         common = {name: value for name, value in first.items() if all(o.get(name) == value for o in others)}
         varying = sorted({name for changes in (first, *others) for name in changes} - common.keys())
         text = "; ".join([f"{name}: {value}" for name, value in common.items()] + [f"{v}: as named" for v in varying])

@@ -1,9 +1,12 @@
 """The checks of `weighbridge report` hold on the installed stack, and each fails when what it watches is broken."""
 
+import re
+
 import pytest
 
 from faults import CATALOGUE, planted
 from instrument import checks
+from instrument.report import as_json, as_text
 
 NAMES = (
     "accumulation 1x8",
@@ -95,6 +98,21 @@ def test_every_check_is_shown_to_fail():
     shown = {name for mark in marks if mark.name == "parametrize" for name, _ in mark.args[1]}
 
     assert set(NAMES) - shown == {"accumulation 1x8"}
+
+
+def test_a_check_that_ends_in_an_error_is_a_fault_with_version_and_place_and_costs_no_other(monkeypatch):
+    def moved():
+        return list(range(3)).index(None), []
+
+    here = checks.Check("here", "trainer", "a", lambda: (None, []), lambda report, logged: ("a", checks.OK, 0.0))
+    wrong = checks.Check("wrong", "trl", "b", moved, lambda report, logged: ("b", checks.OK, 0.0))
+    monkeypatch.setattr(checks, "all_checks", lambda: [wrong, here])
+
+    one, other = checks.run_checks()
+    assert (one.status, other.status) == (checks.FAULT, checks.OK)
+    assert re.fullmatch(r"does not run on trl \d+\.\d+\.\d+: ValueError: .* \(test_checks.py, moved\)", one.measured)
+    assert as_json.outcomes([one])["checks"][0]["report"] == {"reason": one.measured}
+    assert "1 faults" in "".join(as_text.closing([one]))
 
 
 def test_what_a_release_has_not_got_costs_its_own_check_and_no_other(monkeypatch):

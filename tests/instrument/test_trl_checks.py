@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -150,7 +151,27 @@ def test_a_missing_library_is_a_reason_not_to_run():
     def run():
         raise ImportError("No module named 'trl'")
 
-    assert judge_objective(trl_checks.or_reason(run), [])[:2] == ("No module named 'trl'", "not run")
+    said, status, _ = judge_objective(trl_checks.or_reason(run), [])
+    assert re.fullmatch(r"trl \d+\.\d+\.\d+: No module named 'trl'", said)
+    assert status == "not run"
+
+
+def test_a_trainer_that_takes_other_arguments_is_a_fault_that_names_the_version_and_the_seam(monkeypatch):
+    monkeypatch.setattr(RLOOTrainer, "__init__", lambda self, model, reward_funcs: None)
+    found = outcome("RLOO")
+
+    assert found.status == "FAULT"
+    assert re.match(
+        r"does not run on trl \d+\.\d+\.\d+: TypeError: .*unexpected keyword argument 'args'", found.measured
+    )
+
+
+def test_a_run_of_which_nothing_was_read_shows_nothing():
+    assert judge_objective(ObjectiveRun([], {}), [])[:2] == (
+        "no micro-batch came to the read point, so no weight was measured",
+        "FAULT",
+    )
+    assert judge_objective(ObjectiveRun([[]], {}), [])[1] == "FAULT"
 
 
 def micro_batch(measured, expected, allowed):

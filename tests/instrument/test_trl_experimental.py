@@ -32,15 +32,6 @@ def test_a_pair_without_its_gold_completion_is_refused():
         run_tpo(tiny_policy(32), PAIRS, micro_batch=2)
 
 
-def test_an_unknown_loss_type_is_named():
-    with pytest.raises(ValueError, match="nope"):
-        run_tpo(tiny_policy(32), [(*pair, (12,)) for pair in PAIRS], micro_batch=2, loss_type="nope")
-    with pytest.raises(ValueError, match="nope"):
-        run_cpo(tiny_policy(32), PAIRS, micro_batch=2, loss_type="nope")
-    with pytest.raises(NotImplementedError, match="nope"):
-        online([((3,), ((4, 2), (5, 2)), ((1.0,), (0.0,)))], loss_type="nope")
-
-
 def test_a_trainer_that_is_not_there_is_named_with_the_version():
     with pytest.raises(LookupError, match=r"^trl \d.*no PPOTrainer in trl\.experimental\.ppo"):
         experimental("ppo", "PPO")

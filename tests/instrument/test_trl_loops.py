@@ -22,34 +22,15 @@ PAIRS = [((3, 4), (5, 6), (7,)), ((8,), (9,), (10, 11))]
 GROUPS = [((3,), ((4, 2), (5, 6)), ((1.0,), (0.0,)))]
 
 
-def dpo(pairs=PAIRS, reference=True, **options):
+def dpo(pairs=PAIRS, **options):
     model = tiny_policy(32)
-    return run_dpo(model, pairs, reference=near(model) if reference else None, micro_batch=2, **options)
+    return run_dpo(model, pairs, reference=near(model), micro_batch=2, **options)
 
 
 def policy_gradient(kind="grpo", groups=GROUPS, reference=None, micro_batch=2, **options):
     run = {"grpo": run_grpo, "rloo": run_rloo}[kind]
     rows = [Group(*group) for group in groups]
     return run(tiny_policy(32), rows, reference=reference, micro_batch=micro_batch, **options)
-
-
-@pytest.mark.parametrize("loss_type", ["nope", "ppo"])
-def test_an_unknown_loss_type_is_named(loss_type):
-    with pytest.raises(ValueError, match=loss_type):
-        dpo(loss_type=[loss_type])
-    with pytest.raises(ValueError, match=loss_type):
-        policy_gradient(loss_type=loss_type)
-
-
-def test_a_missing_reference_is_refused():
-    with pytest.raises(ValueError, match="reference=None"):
-        dpo(reference=False)
-
-
-@pytest.mark.parametrize("kind", ["grpo", "rloo"])
-def test_a_penalty_needs_a_reference(kind):
-    with pytest.raises(ValueError, match="reference=None"):
-        policy_gradient(kind, beta=0.1)
 
 
 def test_rloo_has_a_penalty_unless_told_otherwise():
@@ -69,12 +50,6 @@ def test_rloo_has_a_penalty_unless_told_otherwise():
 def test_a_group_that_does_not_divide_the_generation_is_refused(kind, groups, micro_batch):
     with pytest.raises(ValueError, match="must divide micro_batch x steps_per_generation"):
         policy_gradient(kind, groups, micro_batch=micro_batch, beta=0.0)
-
-
-@pytest.mark.parametrize("rewards", [((1.0,),), ((1.0,), (0.0,), (2.0,))])
-def test_rewards_of_another_number_are_refused(rewards):
-    with pytest.raises(ValueError, match=f"has 2 completions, but {len(rewards)} rewards"):
-        policy_gradient(groups=[((3,), ((4, 2), (5, 6)), rewards)])
 
 
 def test_marks_of_another_length_are_refused():
@@ -138,7 +113,7 @@ def test_a_row_from_elsewhere_is_named(monkeypatch):
 def test_a_mask_of_another_length_is_refused():
     with pytest.raises(ValueError, match="completion_mask has rows of"):
         run_supervised(tiny_policy(32), [[3, 4, 5]], {"completion_mask": [[1, 1]]}, micro_batch=1)
-    with pytest.raises(ValueError, match="give no row twice"):
+    with pytest.raises(ValueError, match="and no row twice"):
         run_supervised(tiny_policy(32), [[3, 4, 5]] * 2, micro_batch=1)
 
 

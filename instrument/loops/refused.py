@@ -1,0 +1,89 @@
+"""What the loops of TRL's trainers refuse, so that a mistake is told in their words and never trained on."""
+
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+# By the class of its arguments, the losses that a trainer has a formula for in some release; none where it takes the
+# option over from another trainer and looks at it never.
+LOSSES: dict[str, tuple[str, ...]] = {
+    "SFTConfig": ("nll", "dft"),
+    "DPOConfig": (
+        *("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired"),
+        *("apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm"),
+    ),
+    "KTOConfig": ("kto", "apo_zero_unpaired"),
+    "GRPOConfig": ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"),
+    "CPOConfig": ("sigmoid", "hinge", "ipo", "simpo"),
+    "TPOConfig": ("sigmoid", "hinge", "ipo", "tpo-l"),
+    "OnlineDPOConfig": ("sigmoid", "ipo"),
+    "SDPOConfig": ("grpo", "bnpo", "dr_grpo", "dapo"),
+    "GMPOConfig": (),
+    "GKDConfig": (),
+    "GOLDConfig": (),
+}
+
+
+def refuse_unknown_loss(config: Any, asked: Any) -> None:
+    """Raise for a loss that a trainer has no formula for.
+
+    Args:
+        config: class of its arguments.
+        asked: loss_type, a name or a list of them; None where it is left to the trainer.
+
+    Raises:
+        ValueError: there is such a loss.
+    """
+    known = LOSSES.get(config.__name__)
+    if known is None or asked is None:
+        return
+    for name in [asked] if isinstance(asked, str) else asked:
+        if name not in known:
+            trainer = config.__name__.replace("Config", "Trainer")
+            choice = f"give one of {', '.join(known)}" if known else "it looks at none, leave it out"
+            raise ValueError(f"trl {version('trl')}: {trainer} has no loss_type={name!r}: {choice}")
+
+
+def refuse_missing(model: Any, name: str) -> None:
+    """Raise when a model that a loss compares with was not given.
+
+    Args:
+        name: of the argument, "reference" or "teacher".
+
+    Raises:
+        ValueError: it is None.
+    """
+    if model is None:
+        raise ValueError(f"{name}=None, but this loss compares with a {name}: give a model of the same shape")
+
+
+def refuse_unknown_words(rows: Iterable[Sequence[int]], model: Any) -> None:
+    """Raise for ids that the model has no row of its embedding for.
+
+    Raises:
+        ValueError: there is one.
+    """
+    size = model.config.vocab_size
+    for row in rows:
+        strange = [i for i in row if not 0 <= i < size]
+        if strange:
+            raise ValueError(
+                f"the row {list(row)} holds the id {strange[0]}, but the model knows 0 to {size - 1}: give its own"
+            )
+
+
+def refuse_part_of_generation(rows: int, generation: int) -> None:
+    """Raise when some rows would be dropped since they do not fill a generation.
+
+    Args:
+        rows: completions that are given.
+        generation: completions that the trainer has generated at once.
+
+    Raises:
+        ValueError: the last generation is not full, or there is none.
+    """
+    if rows % generation or not rows:
+        raise ValueError(
+            f"{rows} completions do not fill generations of {generation}, and the trainer drops what is left over: "
+            "give a multiple of micro_batch x steps_per_generation"
+        )
