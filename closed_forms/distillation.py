@@ -122,7 +122,7 @@ def sampled_token(
 ) -> Float:
     """Weight of the sampled tokens under the reverse KL at these alone.
 
-        w_bt = m_bt (log q(y_bt) - log p(y_bt)) min(e^clip(log p - log p_old, -20, 20), cap)
+        w_bt = m_bt (log q(y_bt) - log p(y_bt)) ``capped``
 
     L sums (log p - log q) log p with the first factor held constant, as a policy gradient does.
     Source: ``compute_sampled_token_self_distillation_loss`` and ``apply_importance_sampling_clipping``,
@@ -144,9 +144,26 @@ def sampled_token(
         read_tokens(values, mask_bt, name)
         for values, name in ((student, "student"), (teacher, "teacher"), (old, "old"))
     )
+    return np.asarray((q - p) * capped(p - p_old, cap))
+
+
+def capped(drift: ArrayLike, cap: float) -> Float:
+    """Factor of a divergence at a token that an earlier student sampled: min(e^clip(log p - log p_old, -20, 20), cap).
+
+    SDPO and SDFT take it at the sampled token whatever words the divergence runs over. Source:
+    ``apply_importance_sampling_clipping``, trl/experimental/sdpo/loss_utils.py and sdft/loss_utils.py.
+
+    Args:
+        drift: log p - log p_old of the sampled tokens, of any shape, which is that of the result.
+        cap: distillation_is_clip, positive.
+
+    Raises:
+        ValueError: a drift that is not finite, or a cap that is not positive.
+    """
     if not cap > 0:
         raise ValueError(f"cap must be positive, got cap={cap}: infinite for none")
-    return np.asarray((q - p) * np.minimum(np.exp(np.clip(p - p_old, -20, 20)), cap))
+    moved = read_numbers(drift, shape_of(drift), "drift")
+    return np.asarray(np.minimum(np.exp(np.clip(moved, -20, 20)), cap))
 
 
 def iw_opd(teacher: ArrayLike, rollout: ArrayLike, mask: ArrayLike, gamma: float, tiny: float) -> Float:

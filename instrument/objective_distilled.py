@@ -39,6 +39,7 @@ class Share:
             the models agree.
         largest: [b, t] largest |logit| of student and teacher, over the temperature.
         held: [b, t] largest probability of the support under student and teacher; 1 without a bucket for the rest.
+        drift: [b, t] as in Taught.
     """
 
     numbers: NDArray[np.int64]
@@ -48,6 +49,7 @@ class Share:
     amplification: Floats
     largest: Floats
     held: Floats
+    drift: Floats
 
 
 @dataclass(frozen=True)
@@ -135,13 +137,13 @@ def shares(
 def share_of(batch: Taught, beta: float, temperature: float, support: Support | Served) -> Share:
     """One micro-batch."""
     shape = len(batch.marks), max(marks.size for marks in batch.marks)
-    tables = [np.zeros(shape) for _ in range(6)]
-    rows = zip(batch.marks, batch.said, batch.pull, batch.student, batch.teacher)
-    for b, (marks, said, pull, p, q) in enumerate(rows):
+    tables = [np.zeros(shape) for _ in range(7)]
+    rows = zip(batch.marks, batch.said, batch.pull, batch.student, batch.teacher, batch.drift)
+    for b, (marks, said, pull, p, q, drift) in enumerate(rows):
         weight, rest, column = projected(pull, support.push(p, q, said, beta, temperature), batch.head, temperature)
         largest = np.maximum(np.abs(p).max(1), np.abs(q).max(1)) / temperature
         held = support.held(p, q, said, beta, temperature)
-        for table, values in zip(tables, (marks, weight, rest, column, largest, held)):
+        for table, values in zip(tables, (marks, weight, rest, column, largest, held, drift)):
             table[b, : marks.size] = values
     mask, *others = tables
     return Share(batch.numbers, mask > 0, *others)
@@ -178,16 +180,26 @@ def of_micro_batches(windows: list[list[Share]], vocabulary: int) -> list[list[E
     ]
 
 
-def of_completions(windows: list[list[Share]], vocabulary: int, skipped: int = 0) -> list[list[Expected]]:
-    """[window][micro-batch] as ``policy_tokens.by_completion`` has it: SDFT and SDPO.
+def of_completions(
+    windows: list[list[Share]],
+    vocabulary: int,
+    skipped: int = 0,
+    cap: float = 2.0,
+    taught: Sequence[bool] | None = None,
+) -> list[list[Expected]]:
+    """[window][micro-batch] as ``policy_tokens.by_completion`` has it, times ``distillation.capped``: SDFT and SDPO.
 
     Args:
         skipped: num_loss_tokens_to_skip, how many first tokens of a completion are left out.
+        cap: distillation_is_clip.
+        taught: [number] the completion has a teacher; all have one, if left out.
     """
-    return [
-        [of_batch(batch, by_completion(batch.mask, skipped, len(window)), vocabulary) for batch in window]
-        for window in windows
-    ]
+
+    def share(batch: Share, k: int) -> Floats:
+        seen = np.ones(len(batch.numbers), np.bool_) if taught is None else np.array(taught)[batch.numbers]
+        return by_completion(batch.mask & seen[:, None], skipped, k) * distillation.capped(batch.drift, cap)
+
+    return [[of_batch(batch, share(batch, len(window)), vocabulary) for batch in window] for window in windows]
 
 
 def by_completion(mask: Bools, skipped: int, k: int) -> Floats:
@@ -208,7 +220,8 @@ def relative_error(batch: Share, vocabulary: int) -> Floats:
     one = 6 * batch.largest + vocabulary / 4 + 3 * spread + 6
     part = np.minimum(1, 2 * batch.held)
     whole = 2 * part * one * (2 + 2 * batch.largest + spread) + 24 * (part < 1)
-    error = u * (batch.amplification * whole + 240)
+    # Where the student is not the one that sampled, both log-probabilities of the token err, and the factor with them.
+    error = u * (batch.amplification * whole + 2 * one * (batch.drift != 0) + 240)
     return np.where(error > 0.1, np.nan, error)
 
 

@@ -97,6 +97,7 @@ class Taught:
         student, teacher: [b][n, v] logits at the parameters of the window; of a teacher with a tokenizer of its own,
             [b][m, w] at all but the last token of the row that it reads.
         head: [v, h] of the student, at the parameters of the window.
+        drift: [b][n] log p of the token less what it was when it was generated; 0 where nothing is known of that.
     """
 
     numbers: NDArray[np.int64]
@@ -106,6 +107,7 @@ class Taught:
     student: list[Floats]
     teacher: list[Floats]
     head: Floats
+    drift: list[Floats]
 
 
 @dataclass(frozen=True)

@@ -144,18 +144,44 @@ def served(beta: float, support: Served) -> Run:
     return run
 
 
-def demonstrated(alpha: float, support: Support, skipped: int = 0, **more: Any) -> Run:
-    """SDFTTrainer, with num_loss_tokens_to_skip; more: of its options."""
+def demonstrated(alpha: float, support: Support, skipped: int = 0, cap: float = 2.0, **more: Any) -> Run:
+    """SDFTTrainer, with num_loss_tokens_to_skip and distillation_is_clip; more: of its options."""
 
     def run() -> ObjectiveRun:
         from .loops.sdft import run_sdft
 
         told = [(prompt, (50, 51, 52 + i), answer) for i, (prompt, answer) in enumerate(ANSWERS)]
-        options = {"distillation_alpha": alpha, "num_loss_tokens_to_skip": skipped, "learning_rate": 0.1, **more}
+        options: dict[str, Any] = {"distillation_alpha": alpha, "distillation_is_clip": cap, **more}
+        options |= {"num_loss_tokens_to_skip": skipped, "learning_rate": 0.1}
         taught, changes = run_sdft(tiny_policy(VOCABULARY), told, **options, **support.asked(), **SPLIT)
         windows = shares(taught, alpha, 1.0, support)
-        found = compared(windows, of_completions(windows, VOCABULARY, skipped), changes)
+        found = compared(windows, of_completions(windows, VOCABULARY, skipped, cap), changes)
         found.apart = other_divergence(taught, alpha, 1.0, VOCABULARY, support)
+        return found
+
+    return run
+
+
+def succeeded(alpha: float, support: Support, cap: float) -> Run:
+    """SDPOTrainer with distillation alone, off-policy."""
+
+    def run() -> ObjectiveRun:
+        from .loops.groups import Group
+        from .loops.sdpo import run_sdpo_words
+
+        groups = [
+            Group(prompt, [ids if ids[-1] == 2 else (*ids, 2) for ids in completions], [[r] for r in rewards])
+            for prompt, completions, rewards in GROUPS
+        ]
+        options: dict[str, Any] = {"distillation_weight": 1.0, "distillation_alpha": alpha, "distillation_is_clip": cap}
+        split: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2, "num_iterations": 2}
+        policy = tiny_policy(VOCABULARY)
+        windows, taught, changes = run_sdpo_words(
+            policy, groups, learning_rate=0.1, **options, **support.asked(), **split
+        )
+        measured = shares(windows, alpha, 1.0, support)
+        found = compared(measured, of_completions(measured, VOCABULARY, cap=cap, taught=taught), changes)
+        found.apart = other_divergence(windows, alpha, 1.0, VOCABULARY, support)
         return found
 
     return run
@@ -185,5 +211,7 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("SDFT", False, demonstrated(0.5, Support(5))),
     ("SDFT, tail and skipped tokens", False, demonstrated(1.0, Support(5, True), 1)),
     ("SDFT, all words, live teacher", False, demonstrated(0.25, Support(), teacher_model_kind="live")),
+    ("SDFT, capped", False, demonstrated(0.25, Support(5), cap=1.001, num_iterations=2)),
+    ("SDPO, few words, capped", False, succeeded(0.25, Support(5, True), 1.001)),
     ("SDFT, all words, averaged teacher", False, demonstrated(0.0, Support(), teacher_model_kind="ema")),
 )

@@ -18,7 +18,7 @@ from .distillation import CHANGES as COMMON
 from .distillation import SEAM
 from .generation import CHANGE, generating
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_part_of_generation
+from .refused import refuse_missing, refuse_part_of_generation, refuse_unknown_words
 from .scored import OldNames, Snapshots, settings
 from .taught import Lesson, teach
 
@@ -89,6 +89,7 @@ def run_gold_sampled(
     """
     if len(texts) != len(sampled):
         raise ValueError(f"{len(texts)} texts for {len(sampled)} completions: give each text the ids to be generated")
+    refuse_unknown_words(sampled, model)
     student = tokenizer_of_letters(merges[0])
     prompts = [ids[: own.start] for ids, own in (joined(student, *text) for text in read(texts))]
     given = {tuple(prompt): [said] for prompt, said in zip(prompts, sampled)}

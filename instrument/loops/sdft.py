@@ -46,7 +46,6 @@ def run_sdft(
     refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), micro_batch * steps)
     trainer, config = experimental("sdft", "SDFT")
     script = lessons([(p, c) for p, _, c in told], [(*p, *more) for p, more, _ in told])
-    generate = generating({tuple(p): [c] for p, _, c in told})
     snapshots, first = Snapshots(), copy.deepcopy(model)
     with tempfile.TemporaryDirectory() as folder, OldNames():
         keep_as_reference(model, first, folder)
@@ -65,7 +64,10 @@ def run_sdft(
             ),
             processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
         )
-        built.model.generate = generate
+        built.model.generate = generating(
+            {tuple(p): [c] for p, _, c in told},
+            lambda rows: snapshots.generated(built.model, [script[row].number for row in rows]),
+        )
         windows = teach(built, first, script, snapshots, Teacher(built.args, snapshots, first).at)
     return windows, dict(CHANGES)
 

@@ -3,13 +3,13 @@
 import copy
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from datasets import Dataset
 from numpy.typing import NDArray
 
-from ..objective_record import Driven
+from ..objective_record import Driven, Taught
 from ..probe import EOS
 from .generation import CHANGE, generating
 from .groups import CHANGES as COMMON
@@ -18,6 +18,7 @@ from .reference_free import experimental
 from .scored import (
     Asked,
     OldNames,
+    Script,
     Snapshots,
     drive,
     keep_as_reference,
@@ -28,6 +29,7 @@ from .scored import (
     words,
 )
 from .sdft import Teacher
+from .taught import Lesson, teach
 
 CHANGES = {
     **{name: change for name, change in COMMON.items() if name != "reference"},
@@ -54,34 +56,9 @@ def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **argumen
             refuses.
         LookupError: what is installed has no such trainer.
     """
-    trainer, config = experimental("sdpo", "SDPO")
-    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
-    script, size = scripted(groups, False), read_size(groups, micro_batch * steps)
-    answers, snapshots, first = Answers(groups), Snapshots(), copy.deepcopy(model)
-    given = {tuple(group.prompt): group.completions for group in groups}
     with tempfile.TemporaryDirectory() as folder, OldNames():
-        keep_as_reference(model, first, folder)
-        built = trainer(
-            model=model,
-            reward_funcs=answers.rewards(),
-            args=settings(
-                config,
-                folder,
-                per_device_train_batch_size=micro_batch,
-                num_generations=size,
-                shuffle_dataset=False,
-                reprompt_template="{prompt}{solution}{feedback}",
-                solution_template=" {successful_previous_attempt}",
-                **arguments,
-            ),
-            train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
-            processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
-        )
-        built.model.generate = generating(
-            given, lambda rows: snapshots.generated(built.model, [script[row][0] for row in rows])
-        )
-        shown = demonstrations(answers, size, built.args)
-        teacher = Teacher(built.args, snapshots, first)
+        made = built(model, groups, micro_batch, arguments, folder)
+        answers, script, shown, first = made.answers, made.script, made.shown, made.first
 
         def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
             numbers = [number for number, _ in looked_up(rows, script)]
@@ -90,12 +67,73 @@ def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **argumen
                 np.array([*answers.rows[number][0], *shown[number], *completion])
                 for number, completion in zip(numbers, completions)
             ]
-            asked = log_probabilities(first, told, teacher.at(window))
+            asked = log_probabilities(first, told, made.teacher.at(window))
             return Asked(*([behind(of, row, c) for of, row, c in zip(table, rows, completions)] for table in asked))
 
-        driven = drive(built, script, snapshots, first, judged)
+        driven = drive(made.trainer, script, made.snapshots, first, judged)
     driven.record.changes.update(CHANGES)
     return driven, [len(ids) > 0 for ids in shown]
+
+
+def run_sdpo_words(
+    model: Any, groups: Sequence[Group], *, micro_batch: int, **arguments: Any
+) -> tuple[list[list[Taught]], list[bool], dict[str, str]]:
+    """As ``run_sdpo``, for a divergence over all words or few, with distillation_weight=1.
+
+    Returns:
+        [window][micro-batch], [number] whether the completion is taught, and the changes from the defaults.
+    """
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        made = built(model, groups, micro_batch, arguments, folder)
+        script = {
+            (*prompt, *completion): Lesson(number, len(prompt), (*prompt, *made.shown[number]))
+            for number, (prompt, completion, *_) in enumerate(made.answers.rows)
+        }
+        windows = teach(made.trainer, made.first, script, made.snapshots, made.teacher.at)
+    return windows, [len(ids) > 0 for ids in made.shown], dict(CHANGES)
+
+
+class Built(NamedTuple):
+    """A trainer that is ready; shown: [number] ids as of ``demonstrations``; first: the student as it was."""
+
+    trainer: Any
+    answers: Answers
+    script: Script
+    snapshots: Snapshots
+    shown: list[list[int]]
+    first: Any
+    teacher: Teacher
+
+
+def built(model: Any, groups: Sequence[Group], micro_batch: int, arguments: dict[str, Any], folder: str) -> Built:
+    """The trainer, which saves to a folder."""
+    trainer, config = experimental("sdpo", "SDPO")
+    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
+    script, size = scripted(groups, False), read_size(groups, micro_batch * steps)
+    answers, snapshots, first = Answers(groups), Snapshots(), copy.deepcopy(model)
+    given = {tuple(group.prompt): group.completions for group in groups}
+    keep_as_reference(model, first, folder)
+    made = trainer(
+        model=model,
+        reward_funcs=answers.rewards(),
+        args=settings(
+            config,
+            folder,
+            per_device_train_batch_size=micro_batch,
+            num_generations=size,
+            shuffle_dataset=False,
+            reprompt_template="{prompt}{solution}{feedback}",
+            solution_template=" {successful_previous_attempt}",
+            **arguments,
+        ),
+        train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
+        processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+    )
+    made.model.generate = generating(
+        given, lambda rows: snapshots.generated(made.model, [script[row][0] for row in rows])
+    )
+    shown = demonstrations(answers, size, made.args)
+    return Built(made, answers, script, snapshots, shown, first, Teacher(made.args, snapshots, first))
 
 
 def demonstrations(answers: Answers, size: int, args: Any) -> list[list[int]]:

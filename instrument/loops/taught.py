@@ -5,6 +5,7 @@ gradient at the final hidden state is kept as it is, with the logits of both mod
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from transformers import PrinterCallback
 from ..capture import Replay
 from ..objective_record import Taught
 from .refused import refuse_unknown_words
-from .scored import Ids, OldNames, Parameters, Snapshots, looked_up
+from .scored import Ids, OldNames, Parameters, Snapshots, log_probabilities, looked_up
 
 
 class Lesson(NamedTuple):
@@ -67,7 +68,7 @@ def teach(
         trainer: built, not yet run.
         teacher: the model that its divergence should compare the student with.
         script: the rows that may run.
-        snapshots: not yet told of a step.
+        snapshots: not yet told of a step; told of each generation by whoever generates.
         learned: parameters that the teacher has in a window, in the place of its own.
 
     Raises:
@@ -96,8 +97,14 @@ def teach(
         )
     windows: list[list[Taught]] = [[] for _ in snapshots.windows]
     for number, inputs, gradient in read:
-        parameters = snapshots.windows[number]
-        windows[number].append(one_batch(trainer.model, teacher, inputs, gradient, script, parameters, learned(number)))
+        batch = one_batch(trainer.model, teacher, inputs, gradient, script, snapshots.windows[number], learned(number))
+        origin = snapshots.origin(number, batch.numbers.tolist())
+        if origin >= 0:
+            rows = [inputs["input_ids"][place].numpy() for place in places(inputs)]
+            before = log_probabilities(trainer.model, rows, snapshots.generations[origin][1]).log_p
+            now = log_probabilities(trainer.model, rows, snapshots.windows[number]).log_p
+            batch = replace(batch, drift=[p - old for p, old in zip(now, before)])
+        windows[number].append(batch)
     return windows
 
 
@@ -131,6 +138,7 @@ def one_batch(
         student,
         taught,
         head,
+        [np.zeros(row.size - 1) for row in rows],
     )
 
 

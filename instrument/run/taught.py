@@ -229,7 +229,8 @@ class TaughtRecorder(LiveRecorder):
             x.detach().cpu().numpy()
             for x in (scored_n, said_n, pull_nh, student_nv, taught_nv, head.linear.weight.double())
         )
-        batch = Taught(np.zeros(1, np.int64), [scored], [said], [pull], [student], [taught], matrix)
+        none = [np.zeros(said.size)]
+        batch = Taught(np.zeros(1, np.int64), [scored], [said], [pull], [student], [taught], matrix, none)
         share = share_of(batch, beta, temperature, support)
         options = beta, temperature, head.vocabulary, support
         if self._other is None and apart([[batch]], *options):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from closed_forms.distillation import iw_opd, jsd, over_words, sampled_token, top_k
+from closed_forms.distillation import capped, iw_opd, jsd, over_words, sampled_token, top_k
 from tests.closed_forms.tokens import draw_log_p, draw_mask, row_numbers, seeds, widths
 
 LOG3 = math.log(3)
@@ -192,6 +192,16 @@ def test_sampled_tokens_learn_nothing_from_an_equal(seed, rows, width):
 def test_the_cap_is_positive(cap):
     with pytest.raises(ValueError, match=rf"^cap must be positive, got cap={cap}: infinite for none$"):
         sampled_token([[0]], [[0]], [[0]], [[1]], cap)
+
+
+def test_a_drift_is_held_between_its_bounds_and_the_cap():
+    np.testing.assert_array_equal(capped([[0.0, 0.5, -30.0]], 1.25), [[1.0, 1.25, np.exp(-20.0)]])
+    assert capped([30.0], math.inf) == np.exp(20.0)
+
+
+def test_a_drift_is_finite():
+    with pytest.raises(ValueError, match="drift"):
+        capped([math.nan], 2.0)
 
 
 def test_a_cap_below_one_is_allowed():

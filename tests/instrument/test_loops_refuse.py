@@ -57,6 +57,7 @@ LOOPS = {
     "sampled.run_sampled": lambda: {**policy(), "groups": groups(), "drift": [[0.0, 0.0]] * 2},
     "entropy_bonus.run_with_bonus": lambda: {**policy(), "groups": groups(), "push": None},
     "sdpo.run_sdpo": lambda: {**policy(), "groups": groups()},
+    "sdpo.run_sdpo_words": lambda: {**policy(), "groups": groups()},
     "online_dpo.run_online_dpo": lambda: {**compared(), "groups": groups()},
     "reference_free.run_cpo": lambda: {**policy(), "pairs": PAIRS},
     "reference_free.run_orpo": lambda: {**policy(), "pairs": PAIRS},

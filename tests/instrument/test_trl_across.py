@@ -52,6 +52,11 @@ def test_two_texts_of_one_prompt_are_refused():
         sampled([("x", "y"), ("x", "z")], [[3, 2], [4, 2]])
 
 
+def test_a_generated_id_that_the_student_does_not_know_is_named():
+    with pytest.raises(ValueError, match="holds the id 33, but the model knows 0 to 32"):
+        sampled([("x", "y")], [[33, 2]])
+
+
 def test_a_completion_that_neither_ends_nor_is_the_longest_is_refused():
     with pytest.raises(ValueError, match="has no end of sequence"):
         sampled([("x", "y"), ("z", "z")], [[3], [4, 2]])

@@ -99,3 +99,25 @@ def test_iw_opd(seed, rows, width, gamma):
 
     (gradient,) = negative_gradient(loss, student)
     assert_gradient(gradient, distillation.iw_opd(teacher, rollout, mask, gamma, 1e-8), argument=0, addend=10)
+
+
+@given(seeds, st.sampled_from([0.0, 0.25, 1.0]), st.sampled_from([0.5, 2.0]))
+def test_a_divergence_that_is_capped_at_the_sampled_token(seed, alpha, cap):
+    rng = np.random.default_rng(seed)
+    student, teacher, old = rng.integers(-8, 9, (3, 4, 5)) / 4
+    said = rng.integers(0, 5, 4)
+
+    def at(z):
+        return torch.log_softmax(torch.as_tensor(z), 1)[np.arange(4), said]
+
+    def loss(z):
+        p, q = torch.softmax(z, 1), torch.softmax(torch.tensor(teacher), 1)
+        m = (1 - alpha) * p + alpha * q
+        each = q * (q / p).log() if alpha == 0 else p * (p / q).log()
+        if 0 < alpha < 1:
+            each = alpha * q * (q / m).log() + (1 - alpha) * p * (p / m).log()
+        return (each.sum(1) * (at(z) - at(old)).exp().clamp(max=cap).detach()).sum()
+
+    (gradient,) = negative_gradient(loss, student)
+    factor = distillation.capped((at(student) - at(old)).numpy(), cap)
+    assert_gradient(gradient, distillation.jsd(student, teacher, alpha, 1) * factor[:, None], argument=6, addend=12)

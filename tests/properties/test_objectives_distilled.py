@@ -106,9 +106,11 @@ def test_every_token_that_a_server_scores(run, beta, drawn, words, temperature, 
     alpha=st.sampled_from([0.0, 0.25, 1.0]),
     skipped=st.integers(0, 1),
     kind=st.sampled_from(["base", "live", "ema"]),
+    iterations=st.integers(1, 2),
+    cap=st.sampled_from([1.001, 2.0]),
     seed=seeds,
 )
-def test_every_token_of_sdft(support, drawn, alpha, skipped, kind, seed):
+def test_every_token_of_sdft(support, drawn, alpha, skipped, kind, iterations, cap, seed):
     answers, split = drawn
     told = [(prompt, (*prompt, 1), completion) for prompt, completion in answers]
 
@@ -119,12 +121,14 @@ def test_every_token_of_sdft(support, drawn, alpha, skipped, kind, seed):
         num_loss_tokens_to_skip=skipped,
         teacher_model_kind=kind,
         teacher_update_rate=0.25,
+        num_iterations=iterations,
+        distillation_is_clip=cap,
         learning_rate=RATE,
         **support.asked(),
         **split,
     )
     measured = shares(taught, alpha, 1.0, support)
-    assert_follows(measured, of_completions(measured, VOCABULARY, skipped))
+    assert_follows(measured, of_completions(measured, VOCABULARY, skipped, cap))
     assert other_divergence(taught, alpha, 1.0, VOCABULARY, support) == ""
 
 

@@ -8,8 +8,9 @@ from instrument.loops.a2po import Valued, run_a2po
 from instrument.loops.groups import Group
 from instrument.loops.grpo import run_gmpo
 from instrument.loops.reference_free import run_cpo, run_orpo, run_tpo
-from instrument.loops.sdpo import run_sdpo
+from instrument.loops.sdpo import run_sdpo, run_sdpo_words
 from instrument.objective_a2po import of_a2po
+from instrument.objective_distilled import Support, of_completions, other_divergence, shares
 from instrument.objective_free import FreeOptions, of_cpo, of_orpo, of_tpo
 from instrument.objective_geometric import of_gmpo
 from instrument.objective_policy import Options
@@ -101,6 +102,19 @@ def test_every_token_of_a2po(drawn, betas, filtered, seed, data):
     assert ran == {n for n, of in enumerate(values) if any(of) or not filtered}
 
 
+def succeeding(given_groups):
+    """All completions end, and the first two of each group succeed, so that every micro-batch teaches something; the
+    second by more, so that the policy has something to learn in a group of two as well."""
+    return [
+        Group(
+            prompt,
+            [(*ids, 2) if ids[-1] != 2 else ids for ids in completions],
+            [[(1 + i / 2) * (i < 2)] for i in range(len(r))],
+        )
+        for prompt, completions, r in given_groups
+    ]
+
+
 @pytest.mark.parametrize(("weight", "loss_type"), [(1.0, "grpo"), (0.25, "grpo"), (0.25, "bnpo"), (0.25, "dapo")])
 @few
 @given(
@@ -111,16 +125,7 @@ def test_every_token_of_a2po(drawn, betas, filtered, seed, data):
 )
 def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
     given_groups, split = drawn
-    # All completions end, and the first two of each group succeed, so that every micro-batch teaches something; the
-    # second by more, so that the policy has something to learn in a group of two as well.
-    groups = [
-        Group(
-            prompt,
-            [(*ids, 2) if ids[-1] != 2 else ids for ids in completions],
-            [[(1 + i / 2) * (i < 2)] for i in range(len(r))],
-        )
-        for prompt, completions, r in given_groups
-    ]
+    groups = succeeding(given_groups)
     options = {"loss_type": loss_type, "scale_rewards": scale}
 
     driven, taught = run_sdpo(
@@ -136,4 +141,33 @@ def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
     closed = Options(**options, steps_per_generation=split["steps_per_generation"])
     size = len(groups[0].completions)
     assert_follows(driven.windows, of_sdpo(driven, rewards, size, closed, taught, weight))
+    assert all(taught)
+
+
+@pytest.mark.parametrize("support", [Support(), Support(3), Support(3, True)], ids=["all", "few", "tail"])
+@few
+@given(
+    drawn=rollouts(),
+    alpha=st.sampled_from([0.0, 0.25, 1.0]),
+    kind=st.sampled_from(["base", "live", "ema"]),
+    cap=st.sampled_from([1.001, 2.0]),
+    seed=seeds,
+)
+def test_every_token_of_sdpo_over_words(support, drawn, alpha, kind, cap, seed):
+    given_groups, split = drawn
+
+    windows, taught, _ = run_sdpo_words(
+        tiny_policy(VOCABULARY, seed),
+        succeeding(given_groups),
+        distillation_weight=1.0,
+        distillation_alpha=alpha,
+        distillation_is_clip=cap,
+        teacher_model_kind=kind,
+        learning_rate=RATE,
+        **support.asked(),
+        **{name: size for name, size in split.items() if name != "mask_truncated_completions"},
+    )
+    measured = shares(windows, alpha, 1.0, support)
+    assert_follows(measured, of_completions(measured, VOCABULARY, cap=cap, taught=taught))
+    assert other_divergence(windows, alpha, 1.0, VOCABULARY, support) == ""
     assert all(taught)
