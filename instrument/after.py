@@ -12,10 +12,11 @@ from . import clip_value, refusals, step_reading
 from .after_record import Addends, After, Step, multiplied
 from .closure import Closure
 from .forward import hidden_states
-from .live import LinearHead
+from .live import LinearHead, multiplies
 from .norms import norms, numbers
 from .reach import Guard, ReachHooks
 from .record import Floats, Record
+from .shards import refuse_unknown
 from .step_reading import Reading
 from .sums import total
 
@@ -41,6 +42,7 @@ class AfterBackward:
         max_norm: float | None = None,
         head: Callable[[], Any] | None = None,
     ) -> None:
+        refuse_unknown(model)
         self._record, self._model, self._reach = record, model, ReachHooks(model)
         self._closure = None if head is None else Closure(model, self._reach.layouts)
         self._optimizers, self._compare, self._find_head = [unwrapped(o) for o in optimizers], compare, head
@@ -75,7 +77,7 @@ class AfterBackward:
         if self._closure is not None and self._find_head is not None:
             head = self._find_head()
             matrix = head.linear if isinstance(head, LinearHead) else head.matrix
-            if type(matrix) is nn.Linear:
+            if multiplies(matrix):
                 self._closure.head, self._closure.largest = matrix, head.largest
             self._closure.arrived(hidden_states(output), gradient, reading["weight"])
 

@@ -1,6 +1,5 @@
 """The last norm of a model: which module it is, and what of its gradient a position contributes."""
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,7 +74,8 @@ class LastNorm:
 
     def _run(self, drawn: Tensor, weight: Tensor) -> Tensor:
         # A copy without hooks, whose forward sees other numbers in place of the weight.
-        twin = copy.copy(self.module)
+        # Without __new__, since that of fully_shard builds anew.
+        twin: Any = object.__new__(type(self.module))
         twin.__dict__ = {**self.module.__dict__, "_parameters": {**self.module._parameters, "weight": weight}}
         # FSDP1 lays the gathered one over it.
         twin.__dict__.pop("weight", None)

@@ -9,7 +9,7 @@ Letters: n positions, h hidden size, v a slice of the vocabulary.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,11 @@ from torch import Tensor, nn
 from . import readout
 
 Slice = tuple[Tensor, Callable[[Tensor], Tensor]]
+
+
+def multiplies(module: Any) -> TypeGuard[nn.Linear]:
+    """Whether a module is nn.Linear and no other kind of it; fully_shard's class of one has the same forward."""
+    return isinstance(module, nn.Linear) and type(module).forward is nn.Linear.forward
 
 
 class LinearHead:

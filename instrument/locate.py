@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from .forward import hidden_states
-from .live import LinearHead, OnlySlice, ReplayedHead, restore
+from .live import LinearHead, OnlySlice, ReplayedHead, multiplies, restore
 from .refusals import refuse_compiled
 
 Head = LinearHead | ReplayedHead
@@ -110,7 +110,7 @@ def refuse_prompt_learning(model: Any) -> None:
 
 def given_head(run: Any, output: Any) -> Head:
     """The head that the user named."""
-    if type(run) is nn.Linear:
+    if multiplies(run):
         return LinearHead(run)
     hidden_1nh = hidden_states(output)[:1, :1]
     with torch.no_grad():
@@ -136,7 +136,7 @@ def recognise_head(causal: nn.Module, base: nn.Module, embeddings: nn.Module, ou
     with torch.no_grad():
         logits = [run(h) for h in trials]
         vocabulary = logits[0].shape[-1]
-        if type(embeddings) is nn.Linear and embeddings.out_features == vocabulary:
+        if multiplies(embeddings) and embeddings.out_features == vocabulary:
             fits = embeddings.in_features == hidden.shape[-1]
             if fits and all(same(z, embeddings(h)) for z, h in zip(logits, trials)):
                 return LinearHead(embeddings)

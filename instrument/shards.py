@@ -67,6 +67,37 @@ class StandIns:
         self._hooks.clear()
 
 
+def refuse_unknown(model: nn.Module) -> None:
+    """Raise at once where the layout of a shard can be seen before the model runs.
+
+    Under FSDP1 that is where the model that is given holds the wrapper, or is it; else `layout_of` tells.
+
+    Raises:
+        NotImplementedError: as `layout_of`.
+    """
+    for parameter in model.parameters():
+        if parameter.requires_grad and hasattr(parameter, "placements"):
+            refuse_placements(parameter, dist.get_world_size())
+    for module in model.modules():
+        flat = getattr(getattr(module, "_handle", None), "flat_param", None)
+        if flat is not None:
+            refuse_flat(flat, dist.get_world_size())
+
+
+def refuse_placements(parameter: Any, ranks: int) -> None:
+    """Raise when not every rank holds another part of it, cut along the first axis, as fully_shard does by itself."""
+    whole = [getattr(placement, "dim", None) for placement in parameter.placements]
+    if whole != [0] or parameter.device_mesh.size() != ranks:
+        refuse_layout(f"{list(parameter.placements)} over {parameter.device_mesh.size()} of {ranks} ranks")
+
+
+def refuse_flat(flat: Any, ranks: int) -> None:
+    """Raise when not every rank holds another part of a flat parameter of FSDP1."""
+    size, part = flat._unpadded_unsharded_size.numel(), flat._sharded_size.numel()
+    if part != -(-size // ranks):
+        refuse_layout(f"{part} of {size} elements on each of {ranks} ranks")
+
+
 def layout_of(parameter: Any, there: Any) -> Layout:
     """Where this rank's part of a parameter lies.
 
@@ -78,15 +109,11 @@ def layout_of(parameter: Any, there: Any) -> Layout:
     """
     ranks = dist.get_world_size()
     if hasattr(parameter, "placements"):
-        whole = [getattr(placement, "dim", None) for placement in parameter.placements]
-        if whole != [0] or parameter.device_mesh.size() != ranks:
-            refuse_layout(f"{list(parameter.placements)} over {parameter.device_mesh.size()} of {ranks} ranks")
+        refuse_placements(parameter, ranks)
         rows = -(-parameter.shape[0] // ranks) * parameter.device_mesh.get_local_rank()
         return Layout(tuple(parameter.shape), min(rows, parameter.shape[0]) * prod(parameter.shape[1:]))
     flat = there._base
-    size, part = flat._unpadded_unsharded_size.numel(), flat._sharded_size.numel()
-    if part != -(-size // ranks):
-        refuse_layout(f"{part} of {size} elements on each of {ranks} ranks")
+    refuse_flat(flat, ranks)
     number = next(n for n, held in enumerate(flat._params) if held is parameter)
     return Layout(tuple(there.shape), flat._shard_param_infos[number].intra_param_start_idx or 0)
 

@@ -8,7 +8,6 @@ from ..label_record import LabelRecorder, scores_labels_in_place
 from ..live_record import LiveRecorder
 from ..locate import locate
 from ..record import Record
-from ..refusals import sharded
 from ..step_verdict import compared
 from .certificate import Witness
 from .defaults import Change, changes
@@ -26,6 +25,7 @@ class Attached:
     Attributes:
         record: what it measured; after `finish` of whole windows only.
         problem: why it stopped measuring; empty when it did not.
+        unfollowed: why nothing behind backward is measured; empty where it is, or where nothing was to be.
         cut: forwards of a window that no optimizer step ended were thrown away.
         around: the trainer and the tokenizer.
         objective: what the trainer says that it minimises.
@@ -49,13 +49,15 @@ class Attached:
         self.record: Record = recorder.record
         self.around = around
         self.objective = objective
-        self.problem = ""
+        self.problem = self.unfollowed = ""
         self.cut = False
-        held = [p for one in optimizers for group in one.param_groups for p in group["params"]]
-        if isinstance(recorder, LiveRecorder) and not any(sharded(p) for p in held):
+        if isinstance(recorder, LiveRecorder):
             # What follows backward is compared with captured gradients, which half precision and labels do not give.
             limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
-            recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
+            try:
+                recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
+            except NotImplementedError as refused:
+                self.unfollowed = str(refused)
         self.leaks = LeakSearch(module, self.witness) if leaks else None
         self._recorder.capture.__enter__()
         self.objective.hearing.listen(module)
@@ -126,11 +128,23 @@ def recorder_of(
 
 
 def half_of(module: Any) -> str:
-    """dtype of a model that is held in half precision, or that runs under autocast; empty for any other."""
+    """dtype of a model that is held in half precision, or runs in it by autocast or FSDP; empty for any other."""
     import torch
 
     half = (torch.bfloat16, torch.float16)
     floating = [p for p in module.parameters() if p.is_floating_point()]
     kind = floating[0].device.type
     found = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else floating[-1].dtype
+    found = found if found in half else gathered_in(module)
     return str(found).removeprefix("torch.") if found in half else ""
+
+
+def gathered_in(module: Any) -> Any:
+    """dtype that FSDP casts gathered parameters to, by the outermost of what it wraps; None where it does not."""
+    for part in module.modules():
+        # What fully_shard leaves on a module, and what FSDP1 is.
+        state = part._get_fsdp_state() if hasattr(part, "_get_fsdp_state") else None
+        policy = getattr(part, "mixed_precision", None) if state is None else state._mp_policy
+        if policy is not None and hasattr(policy, "param_dtype"):
+            return policy.param_dtype
+    return None

@@ -124,6 +124,8 @@ def notes(finder: Finder, ending: Ending) -> list[str]:
             said.append("the first step was not seen whole, since the model ran before its optimizer was there")
         if attached.cut:
             said.append(f"a half-recorded window, which no optimizer step ended, was thrown away: {how(ending)} in it")
+        if attached.unfollowed:
+            said.append(f"what follows backward was not measured: {attached.unfollowed}")
         if attached.problem and attached.record.windows:
             said.append(f"the recording ended early: {attached.problem}")
     if ending.stopped:

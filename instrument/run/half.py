@@ -21,7 +21,7 @@ from ..captured import CapturedWindow
 from ..forward import Forward, describe, hidden_states, token_ids
 from ..gathering import note
 from ..half_precision import rounded_amplification
-from ..live import LiveReading, ReplayedHead
+from ..live import LiveReading, ReplayedHead, multiplies
 from ..live_record import documents_of, measured, read_batch
 from ..locate import Place
 from ..record import Record
@@ -41,7 +41,7 @@ class HalfRecorder:
         self._root: Any = place.root
         self._half = half
         matrix: Any = getattr(self._root, "get_output_embeddings", lambda: None)()
-        if not fused and not (type(matrix) is nn.Linear and plain(self._root)):
+        if not fused and not (multiplies(matrix) and plain(self._root)):
             raise ValueError(
                 f"{type(self._root).__name__} runs in {half} and something stands behind the matrix of its head, so "
                 "no weight can be told to a tenth: watch it in float32"

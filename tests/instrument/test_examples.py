@@ -104,6 +104,9 @@ def test_targets_of_a_classifier_are_told_as_classes(tmp_path):
         (["ddp.py"], "", 0, "OK: every target weighs the same: token mean, w = 1/N"),
         (["ddp.py", "--mean-of-means"], "", 1, "FAULT [mean-of-rank-means]"),
         (["ddp.py"], "forward_bypasses_ddp", 1, "FAULT [ranks-differ] the 2 ranks hold"),
+        (["fsdp.py"], "", 0, "OK: every target weighs the same: token mean, w = 1/N"),
+        (["fsdp.py", "--fsdp1", "--clip-parts"], "", 1, "FAULT [clipped-wrongly] the ranks multiplied their parts"),
+        (["fsdp.py", "--fsdp1", "--bf16"], "", 0, "OK: every target weighs the same: token mean, w = 1/N"),
         (["dpo_lora.py"], "", 0, "OK: every target weighs what DPOTrainer documents (sigmoid)"),
         (["dpo_lora.py"], "pairs_added_up", 1, "FAULT [preference-weights] rank 0: "),
         (["grpo.py"], "", 0, "OK: every target weighs what GRPOTrainer documents (dapo)"),
@@ -117,21 +120,35 @@ def test_targets_of_a_classifier_are_told_as_classes(tmp_path):
     ],
 )
 def test_two_ranks_get_one_verdict(words, fault, status, verdict, tmp_path):
+    ended = on_two_ranks(words, fault, tmp_path)
+
+    assert 1 == ended.stderr.count("weighbridge: ")
+    assert f"weighbridge: {verdict}" in ended.stderr
+    assert "all 2 ranks" in ended.stderr
+    assert "what follows backward was not measured" not in ended.stderr
+    assert status == ended.returncode
+
+
+@pytest.mark.spawn
+def test_a_layout_of_shards_that_is_not_put_together_leaves_the_weights(tmp_path):
+    ended = on_two_ranks(["fsdp.py", "--replicas", "2"], "", tmp_path)
+
+    assert "weighbridge: OK: every target weighs the same: token mean, w = 1/N" in ended.stderr
+    assert "what follows backward was not measured: a parameter is laid out as [Replicate(), Shard(" in ended.stderr
+
+
+def on_two_ranks(words, fault, tmp_path):
+    """An example under `weighbridge run` on two ranks, as torchrun starts them."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
     free = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--nnodes", "1"]
     with_fault = [sys.executable, "-m", "faults", "run", fault, "--"] if fault else []
     command = [sys.executable, "-m", "instrument.cli", "run", "--stop", "--records", str(tmp_path / "records")]
-    ended = subprocess.run(
+    return subprocess.run(
         [*with_fault, *launcher[:3], *free, *launcher[3:], *command, str(EXAMPLES / words[0]), *words[1:]],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "GLOO_SOCKET_IFNAME": "lo"},
     )
-
-    assert 1 == ended.stderr.count("weighbridge: ")
-    assert f"weighbridge: {verdict}" in ended.stderr
-    assert "all 2 ranks" in ended.stderr
-    assert status == ended.returncode
 
 
 @pytest.mark.spawn

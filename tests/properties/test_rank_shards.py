@@ -16,7 +16,14 @@ from tests.ranks.pool import on_ranks
 
 pytestmark = pytest.mark.spawn
 LENGTHS = [4, 7, 5, 3, 6, 8, 4, 5]
-WRAPPERS = ["fsdp1", "fsdp1 of blocks", "fsdp1, gradients only", "fsdp1, embedding by itself", "fsdp2"]
+WRAPPERS = [
+    "fsdp1",
+    "fsdp1 of blocks",
+    "fsdp1, gradients only",
+    "fsdp1, embedding by itself",
+    "fsdp2",
+    "fsdp2 offloaded",
+]
 
 
 def two_windows(wrapper, **options):
@@ -133,6 +140,17 @@ def test_watching_the_optimizer_of_shards_changes_nothing(wrapper, change):
     assert [left for _, left in alone] == [left for _, left in measured]
 
 
+@pytest.mark.parametrize("wrapper", ["fsdp1 in bfloat16", "fsdp2 in bfloat16"])
+@pytest.mark.parametrize("wrong", ["", "scaled", "missing"])
+def test_in_bfloat16_weights_cannot_be_read_and_clip_and_step_are_judged(wrapper, wrong):
+    report = report_of(two_windows(wrapper, wrong=wrong))
+
+    expected = {"unreadable"} | ({WRONG[wrong][1]} if wrong else set())
+    for window, verdict in zip(report.windows, report.verdicts):
+        assert expected == {code_of(fault) for fault in verdict.faults}
+        assert window.after.reach.arrived.all()
+
+
 def test_a_norm_that_is_sharded_by_itself_is_left_out_by_name():
     report = report_of(two_windows("fsdp2, norm by itself"))
 
@@ -144,7 +162,10 @@ def test_a_norm_that_is_sharded_by_itself_is_left_out_by_name():
 @pytest.mark.parametrize(
     ("wrapper", "wrong", "told"),
     [
-        ("fsdp2 by columns", "", r"NotImplementedError: a parameter is laid out as .*Shard\(dim=1\)"),
+        # At once, and where the wrapper stands outside of what is watched, when it has run.
+        ("fsdp2 by columns", "", r"(?s)in refuse_unknown.*Error: a parameter is laid out as .*Shard\(dim=1\)"),
+        ("fsdp2 hybrid", "", r"(?s)in refuse_unknown.*Error: a parameter is laid out as \[Replicate\(\), Shard"),
+        ("fsdp1 hybrid", "", r"NotImplementedError: a parameter is laid out as (\d+) of \1 elements on each of 2"),
         ("fsdp1", "wrapped inside", "NotImplementedError: LlamaForCausalLM was sharded after it was watched"),
         ("fsdp2", "wrapped inside", r"NotImplementedError: \w*LlamaForCausalLM was sharded after it was watched"),
     ],

@@ -7,7 +7,14 @@ import torch
 import torch.distributed as dist
 from peft import LoraConfig, get_peft_model
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, fully_shard
+from torch.distributed.fsdp import (
+    CPUOffloadPolicy,
+    FullyShardedDataParallel,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    ShardingStrategy,
+    fully_shard,
+)
 from torch.distributed.tensor import Shard
 
 from instrument import make_batch, watch
@@ -51,6 +58,41 @@ def embedding_by_itself(model):
     return fsdp1(model)
 
 
+def in_bfloat16(model):
+    """FSDP1 that casts what it gathers; gradients are reduced in float32."""
+    half = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    return FullyShardedDataParallel(model, use_orig_params=True, device_id=torch.device("cpu"), mixed_precision=half)
+
+
+def fsdp2_in_bfloat16(model):
+    """As in_bfloat16."""
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    return fully_shard(model, mesh=init_device_mesh("cpu", (dist.get_world_size(),)), mp_policy=policy)
+
+
+def offloaded(model):
+    """Parts lie on the CPU between their uses; without pinned memory, which needs an accelerator."""
+    mesh, policy = init_device_mesh("cpu", (dist.get_world_size(),)), CPUOffloadPolicy(pin_memory=False)
+    return fully_shard(model, mesh=mesh, offload_policy=policy)
+
+
+def hybrid(model):
+    """Each rank is a group of its own that holds all parts."""
+    with warnings.catch_warnings(action="ignore"):
+        return FullyShardedDataParallel(
+            model,
+            use_orig_params=True,
+            device_id=torch.device("cpu"),
+            sharding_strategy=ShardingStrategy.HYBRID_SHARD,
+            device_mesh=init_device_mesh("cpu", (dist.get_world_size(), 1)),
+        )
+
+
+def fsdp2_hybrid(model):
+    """As hybrid."""
+    return fully_shard(model, mesh=init_device_mesh("cpu", (dist.get_world_size(), 1), mesh_dim_names=("r", "s")))
+
+
 def left_on(wrapped, model, batch):
     """Hooks that are left on what stands in the place of the head's matrix while it runs."""
     found = []
@@ -66,6 +108,11 @@ SHARDED = WRAPPERS | {
     "fsdp1, embedding by itself": embedding_by_itself,
     "fsdp1 of blocks": fsdp1_of_blocks,
     "fsdp1, gradients only": gradients_only,
+    "fsdp1 in bfloat16": in_bfloat16,
+    "fsdp1 hybrid": hybrid,
+    "fsdp2 in bfloat16": fsdp2_in_bfloat16,
+    "fsdp2 offloaded": offloaded,
+    "fsdp2 hybrid": fsdp2_hybrid,
     "fsdp2 by columns": by_columns,
     "fsdp2, norm by itself": with_norm_by_itself,
 }
