@@ -13,7 +13,7 @@ from .after_record import Addends, After, Step, multiplied
 from .closure import Closure
 from .forward import hidden_states
 from .live import LinearHead, multiplies
-from .norms import norms, numbers
+from .norms import Norms, norms
 from .reach import Guard, ReachHooks
 from .record import Floats, Record
 from .shards import refuse_unknown
@@ -49,8 +49,8 @@ class AfterBackward:
         self._max_norm = float("nan") if max_norm is None else float(max_norm)
         self._depth = 0
         self._stepped: set[int] = set()
-        self._before: Any = None
-        self._entry: Any = None
+        self._before: Norms | None = None
+        self._entry: Norms | None = None
         self._reading: Reading | None = None
         self._last: After | None = None
 
@@ -81,8 +81,8 @@ class AfterBackward:
                 self._closure.head, self._closure.largest = matrix, head.largest
             self._closure.arrived(hidden_states(output), gradient, reading["weight"])
 
-    def ended(self) -> Any:
-        """A backward is over; the norms of the gradients that it left, as `norms` gives them."""
+    def ended(self) -> Norms:
+        """A backward is over; the norms of the gradients that it left."""
         if not self._reach.in_parts:
             refusals.refuse_sharded_since(self._model, self._reach.first(), self._optimizers)
         self._reach.backward += 1
@@ -129,7 +129,7 @@ class AfterBackward:
         """Put the window together, right before the step that ends it."""
         names = {id(p): name for name, p in self._reach.parameters.items()}
         kept = [p.requires_grad for p in self._reach.parameters.values()]
-        before, entry = numbers(self._before), numbers(self._entry)
+        before, entry = (np.zeros(0) if noted is None else noted.numbers() for noted in (self._before, self._entry))
         addends: list[Addends] = []
         why: tuple[str, ...] = ()
         bent = float("nan")

@@ -5,7 +5,7 @@ changes nothing in the run: hooks return nothing, but for a closure of `optimize
 inside a hook is kept and raised when the capture ends.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -17,7 +17,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from . import refusals
 from .captured import Arrival, CapturedWindow
 from .forward import Forward, describe, hidden_states, named_arguments, token_ids, without_graph
-from .norms import norms, own_part
+from .norms import is_not_zero, norms, own_part
 from .skipped import Unfinished, leaves_out
 from .step_closure import StepClosure, in_its_place, own_closure
 
@@ -76,7 +76,8 @@ class Capture:
         self._version = 0
         self._unfinished = Unfinished()
         self.notes = self._unfinished.told
-        self._parameters = list(model.parameters())
+        self._tables = [module._parameters for module in model.modules()]
+        self._parameters = held_in(self._tables)
         self._problem: Exception | None = None
         self._hooks: list[Any] = []
         self.after: Any = None
@@ -158,7 +159,8 @@ class Capture:
         forward = self._describe(batch, hidden, self.forwards, self._where)
         if not self._open.arrivals:
             # Once per window: a walk over the modules costs more than all else that is done here.
-            self._parameters = list(self._model.parameters())
+            self._tables = [module._parameters for module in self._model.modules()]
+            self._parameters = held_in(self._tables)
             refusals.refuse_taken_over(self._model, self._parameters)
         version = sum(p._version for p in self._parameters)
         if self._open.arrivals and version != self._version:
@@ -224,7 +226,7 @@ class Capture:
     def _note_complete(self, optimizer: torch.optim.Optimizer) -> None:
         if self._open.arrivals and not Replay.running:
             # Under FSDP other tensors stand in their place while the model runs, which no optimizer knows.
-            self._parameters = list(self._model.parameters())
+            self._parameters = held_in(self._tables)
         if self._trained_by(optimizer):
             self._called(self._step, optimizer)
 
@@ -263,7 +265,7 @@ class Capture:
         self._unfinished.end()
         window.stepped, window.trainable = stepped, len(trainable)
         window.reached = sum(p.grad is not None for p in trainable)
-        if not any(p.grad is not None and bool(own_part(p.grad).any()) for p in trainable):
+        if not any(p.grad is not None and bool(is_not_zero(own_part(p.grad))) for p in trainable):
             # Gradients of nothing but zeros train nothing, as after a zero_grad in the wrong place.
             window.reached = 0
         self.windows += 1
@@ -274,6 +276,11 @@ class Capture:
             self._close(window)
             if self.after is not None:
                 self.after.close()
+
+
+def held_in(tables: Iterable[Mapping[str, nn.Parameter | None]]) -> list[nn.Parameter]:
+    """The parameters that modules hold now, each once."""
+    return list({id(p): p for table in tables for p in table.values() if p is not None}.values())
 
 
 def inside_backward() -> bool:

@@ -29,11 +29,11 @@ def bound(held: list[Any], factor: Floats) -> tuple[float, Bools]:
     gradients = [p.grad.detach() for p, here in zip(held, seen) if here]
     if any(gradient.is_sparse for gradient in gradients):
         return none
-    top = by_device(list(torch._foreach_norm([own_part(g) for g in gradients], float("inf"))))
-    if len(top) > 1:
+    top = list(torch._foreach_norm([own_part(g) for g in gradients], float("inf")))
+    if len(by_device(top)) > 1:
         return none
     largest = np.full(len(held), -1.0)
-    largest[seen] = torch.stack(top[0]).double().cpu().numpy()
+    largest[seen] = torch.stack(top).double().cpu().numpy()
     c = float(largest.max())
     cut = largest == c
     whole = factor[seen & ~cut]

@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from .after_record import Reach
-from .norms import own_part
+from .norms import is_not_zero, own_part
 from .refusals import sharded
 from .shards import Layout, StandIns
 
@@ -30,7 +29,7 @@ class ReachHooks:
         self._model = model
         self.parameters: dict[str, nn.Parameter] = {}
         self.backward = 0
-        self._came: list[tuple[int, int, Tensor, Tensor]] = []
+        self._came: list[tuple[int, int, bool | Tensor]] = []
         self._ran: dict[int, int] = {}
         self._owner: list[int] = []
         self.layouts: dict[int, Layout] = {}
@@ -72,12 +71,7 @@ class ReachHooks:
             self._shards.detach()
 
     def _note(self, number: int, gradient: Tensor) -> None:
-        values = gradient.detach()._values() if gradient.is_sparse else gradient.detach()
-        if values.numel():
-            self._came.append((number, self.backward, *values.aminmax()))
-        else:
-            nothing = torch.zeros((), device=values.device)
-            self._came.append((number, self.backward, nothing, nothing))
+        self._came.append((number, self.backward, is_not_zero(gradient)))
 
     def _meet(self, guard: Guard, module: nn.Module, args: Any) -> None:
         if self._shards is not None:
@@ -88,9 +82,12 @@ class ReachHooks:
             guard(self._note_run, module, (*args, *kwargs.values()))
 
     def _note_run(self, module: nn.Module, given: tuple[Any, ...]) -> None:
-        first = next((x for x in given if isinstance(x, Tensor)), None)
-        if first is None or first.numel():
-            self._ran[id(module)] = self.backward
+        for x in given:
+            if isinstance(x, Tensor):
+                if not x.numel():
+                    return
+                break
+        self._ran[id(module)] = self.backward
 
     def drop(self) -> None:
         """Forget what ran and came before the last backward ended."""
@@ -99,13 +96,13 @@ class ReachHooks:
 
     def read(self) -> Reach:
         """What came since the last reading."""
-        backwards = sorted({number for _, number, _, _ in self._came})
+        backwards = sorted({number for _, number, _ in self._came})
         column = {number: m for m, number in enumerate(backwards)}
         shape = (len(self.parameters), len(backwards))
         arrived, nonzero = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        for number, backward, low, high in self._came:
+        for number, backward, there in self._came:
             arrived[number, column[backward]] = True
-            nonzero[number, column[backward]] |= low.item() != 0 or high.item() != 0
+            nonzero[number, column[backward]] |= bool(there)
         ran = np.array([owner in self._ran for owner in self._owner], dtype=bool)
         kept = np.array([p.requires_grad for p in self.parameters.values()], dtype=bool)
         zeros: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from .norms import finite, norms
+from .norms import Norms, norms
 
 
 class Unfinished:
@@ -23,19 +23,19 @@ class Unfinished:
     def __init__(self) -> None:
         self.met = ""
         self.told: list[str] = []
-        self._noted: Any = None
+        self._noted: Norms | None = None
 
-    def note(self, found: Any) -> None:
+    def note(self, found: Norms) -> None:
         """A backward is over, and left gradients of these norms."""
         self._noted = found
 
     def spoilt(self) -> bool:
         """Whether a gradient was not finite when the last backward ended."""
-        return not finite(self._noted)
+        return self._noted is not None and not self._noted.finite()
 
     def emptied(self, parameters: Callable[[], Sequence[Tensor]]) -> bool:
         """Whether it was, and is no longer: nothing else than throwing it away makes it finite."""
-        return self.spoilt() and finite(norms(list(parameters())))
+        return self.spoilt() and norms(list(parameters())).finite()
 
     def meet(self, forward: int, where: str) -> None:
         """The gradient at the read point is not finite."""

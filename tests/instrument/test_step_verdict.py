@@ -67,3 +67,41 @@ def test_a_change_twice_as_large_is_told_of_its_own_parameter_alone(kind, spoilt
 
     assert [spoilt] == [name for name, off in zip(names, step.off) if off]
     assert abs(step.moved[names.index(spoilt)] - 2) < 1e-2
+
+
+class Moving(torch.optim.SGD):
+    """Lays what a step makes into new memory, and leaves the old as it was."""
+
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data = p.data - group["lr"] * p.grad
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_a_step_is_read_where_it_lies_when_it_lies_elsewhere(size):
+    parameter = torch.nn.Parameter(torch.linspace(1, 2, size))
+    parameter.grad = torch.ones(size)
+    optimizer = Moving([parameter], lr=0.25)
+
+    reading = step_reading.begin(optimizer, {"weight": parameter}, [optimizer])
+    optimizer.step()
+    step_reading.end(reading, optimizer, {"weight": parameter})
+
+    np.testing.assert_array_equal(0.25, (reading.before - reading.after)[:, : min(size, 16)])
+    assert reading.elements is None
+
+
+def test_tensors_of_several_types_are_read_in_their_places():
+    held = {
+        str(n): torch.full((n + 1,), float(n), dtype=dtype)
+        for n, dtype in enumerate((torch.float32, torch.bfloat16, torch.float64, torch.float32))
+    }
+    held["across"] = torch.arange(40.0).reshape(8, 5).t()
+
+    before, nothing = step_reading.Elements().read([list(held.values()), [None] * 5])
+
+    for n in range(4):
+        np.testing.assert_array_equal([float(n)] * (n + 1) + [np.nan] * (15 - n), before[n])
+    np.testing.assert_array_equal(held["across"].flatten()[0:32:2], before[4])
+    assert np.isnan(nothing).all()
