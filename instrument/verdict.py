@@ -123,16 +123,24 @@ def judge(record: Record, window: Window) -> Verdict:
         tuple(remarks(record, window, scored, share if good and nearest.candidate is meant else 0.0)),
     )
     if window.after is not None:
-        verdict = with_after(record, window, verdict, loss_scale(record, window, of))
+        known = nearest.candidate.name in {c.name for c in expected_first(window, record.expect)}
+        verdict = with_after(record, window, verdict, loss_scale(record, window, of), known)
     return replace(verdict, stage=codes.first_stage(verdict.faults))
 
 
-def with_after(record: Record, window: Window, verdict: Verdict, scale: float) -> Verdict:
-    """A verdict with what was measured after backward; a loss scale that was undone before the step is no fault."""
+def with_after(record: Record, window: Window, verdict: Verdict, scale: float, known: bool) -> Verdict:
+    """A verdict with what was measured after backward; a loss scale that was undone before the step is no fault.
+
+    Args:
+        known: the weights follow a formula that has a cause of its own, as M times the token mean has.
+    """
     right = verdict.name == record.expect
     if right or verdict.name is None:
         scale = 1.0
     found = judge_after(record, window, right, scale)
+    if known and any(remark.startswith("clipped from") for remark in found.remarks):
+        # A clip leaves the same step whether or not a scale was undone before it, so the known cause stands.
+        found = judge_after(record, window, right, 1.0)
     faults = verdict.faults
     if found.undone != 1 and record.expect == "token mean":
         faults = tuple(f for f in faults if not f.startswith("token weights follow"))
@@ -147,11 +155,13 @@ def with_after(record: Record, window: Window, verdict: Verdict, scale: float) -
 
 
 def loss_scale(record: Record, window: Window, of: str) -> float:
-    """The power of two, 2 or more, by which a median weight is over 1/N, as torch.amp.GradScaler sets it; 1 if none."""
+    """The power of two, 2 or more, by which every weight is over 1/N, as torch.amp.GradScaler sets it; 1 if none."""
     weights = readable_weights(record, window, of)
     factor = float(np.median(weights)) * sum(sum(counts) for counts in window.counts(of)) if weights.size else 1.0
     power = 2.0 ** round(np.log2(factor)) if factor > 1.5 else 1.0
-    return power if abs(factor / power - 1) < 0.1 else 1.0
+    scaled = Candidate("", "", lambda n: aggregation.scaled(aggregation.token_mean(n), power))
+    fit = compare(record, window, scaled, of)
+    return power if fit is not None and fit.fits else 1.0
 
 
 def compare(record: Record, window: Window, candidate: Candidate, of: str) -> Fit | None:

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from closed_forms.updates import clip_factor
 from closed_forms.wrong_steps import linear_rate
-from tests.properties.updates import OPTIMIZERS, by_accelerate, by_hand, by_trainer, in_closures, under_loss_scale
+from tests.properties.updates import (
+    OPTIMIZERS,
+    added_up,
+    by_accelerate,
+    by_hand,
+    by_trainer,
+    in_closures,
+    under_loss_scale,
+)
 from tests.strategies import Shape, shapes
 
 few = settings(max_examples=max(2, settings.default.max_examples // 12))
@@ -67,6 +75,21 @@ def test_a_loop_under_a_loss_scale_closes(kind, shape, max_norm):
         assert np.isnan(factor).sum() == (window.after.before == 0).sum()
         np.testing.assert_allclose(factor[~np.isnan(factor)] * 1024, clip_factor([norm], max_norm), rtol=1e-3)
         assert 1 == window.after.step.steps
+
+
+@few
+# Twice, four and eight times the right weights are what a loss scale gives too, and a clip leaves the same step.
+@example(shape=Shape((4,) * 8, ((True,) * 3,) * 8, 1, 2, 0), told=True)
+@example(shape=Shape((4,) * 8, ((True,) * 3,) * 8, 2, 4, 0), told=False)
+@example(shape=Shape((5, 4, 7, 3), ((True,) * 4, (True,) * 3, (True,) * 6, (True,) * 2), 1, 4, 0), told=True)
+@given(shape=shapes(min_accumulation=2, masks=False), told=st.booleans())
+def test_means_that_are_added_up_pass_for_no_loss_scale_under_a_clip(shape, told):
+    report = added_up(shape, 1e-3, told)
+
+    for window, verdict in zip(report.windows, report.verdicts):
+        if len(window.counts()) > 1:
+            assert any("sum of micro-batch means" in name for name in (verdict.name, *verdict.same))
+        assert (len(window.counts()) == 1) == verdict.ok
 
 
 @few

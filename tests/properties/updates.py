@@ -91,6 +91,20 @@ def under_loss_scale(shape, kind, max_norm):
     return report
 
 
+def added_up(shape, max_norm, told):
+    """The means of the micro-batches are added up and clipped; the instrument may be told the limit of the clip."""
+    model = live_model(shape.seed)
+    optimizer = torch.optim.AdamW(model.parameters())
+    with watch(model, optimizer, max_norm=max_norm if told else None) as report:
+        for window in batches_of(shape):
+            for batch in window:
+                model(**batch).loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+            optimizer.step()
+            optimizer.zero_grad()
+    return report
+
+
 def by_trainer(shape, max_norm, **arguments):
     """The real Trainer, with a linear schedule."""
     model, rows = live_model(shape.seed), live_rows(shape.lengths, shape.seed)
