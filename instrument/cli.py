@@ -1,7 +1,9 @@
 """The command `weighbridge`."""
 
+import errno
 import gc
 import json
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .atlas.command import atlas
-from .files import refuse_unwritable
+from .files import refuse_unwritable, write_asked
 from .history.command import history
 from .history.written import export, legacy_ga
 from .progress import shown
@@ -29,7 +31,15 @@ app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    try:
+        app()
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        # What could not be written is still in a buffer, which python would try to write once more as it ends.
+        sys.stdout = None  # type: ignore[assignment]
+        where = f" ({problem.filename})" if problem.filename else ""
+        sys.exit(f"weighbridge: what it writes has no room{where}: {problem.strerror}: make room, and run it again")
 
 
 def show_version(asked: bool) -> None:
@@ -78,11 +88,12 @@ def report(
         raise typer.BadParameter(str(unknown.args[0])) from unknown
     refuse_unwritable({"--json": json_file})
     outcomes = list(shown(checks.run_checks(only), [check.name for check in chosen], errors))
+    # Before anything is printed, since who reads the output may go away.
+    if json_file is not None:
+        write_asked({"--json": (json_file, json.dumps(as_json.outcomes(outcomes), indent=2, allow_nan=False) + "\n")})
     out.print(summary(outcomes))
     for line in as_text.closing(outcomes):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
-    if json_file is not None:
-        json_file.write_text(json.dumps(as_json.outcomes(outcomes), indent=2, allow_nan=False) + "\n")
     raise typer.Exit(int(any(outcome.status == checks.FAULT for outcome in outcomes)))
 
 

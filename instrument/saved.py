@@ -1,13 +1,13 @@
 """Records on the disk, one file for each rank: complete or absent, and read back to the last bit."""
 
 import json
-import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import files
 from .after_saved import KINDS, after_of
 from .ranks import merge
 from .record import LeftOut, Record, Row, Window
@@ -24,13 +24,7 @@ def save(record: Record, folder: str | Path) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     file = Path(folder) / name_of(record.rank, record.ranks)
     text = json.dumps({"scheme": scheme(), **asdict(record)}, default=as_list)
-    # A name that no other process writes to, and that nobody reads.
-    draft = file.with_suffix(f".{os.getpid()}")
-    try:
-        draft.write_text(text)
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
+    files.write(file, text)
     return file
 
 

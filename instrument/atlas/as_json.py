@@ -1,12 +1,12 @@
 """The atlas as JSON, written after each architecture, so that a sweep can be resumed."""
 
 import json
-import os
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from .. import files
 from .cell import Cell, Result
 from .checks import all_checks
 from .heads import CAUSAL
@@ -29,9 +29,7 @@ def document(results: list[Result], head: str = CAUSAL) -> dict[str, Any]:
 
 def write(path: Path, results: list[Result], head: str = CAUSAL) -> None:
     """Write all at once: a reader, or a sweep that is stopped, never sees half of it."""
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(json.dumps(document(results, head), indent=1, allow_nan=False) + "\n")
-    os.replace(beside, path)
+    files.write(path, json.dumps(document(results, head), indent=1, allow_nan=False) + "\n")
 
 
 def read(path: Path, head: str = CAUSAL) -> list[Result]:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..files import refuse_unwritable
+from ..files import refuse_unwritable, write_asked
 from ..progress import progress_bar
 from .cell import DEVIATES, NO_READING, NOT_APPLICABLE, OK, Result
 
@@ -42,7 +42,7 @@ def atlas(
     if html_file is not None:
         from .page import page
 
-        html_file.write_text(page(results, head))
+        write_asked({"--html": (html_file, page(results, head))})
     out = Console()
     (out if out.is_terminal else Console(width=140)).print(summary(results, head))
     seconds = f"{time.monotonic() - started:.0f} s, {sum(r.seconds for r in results):.0f} s of processor time"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..files import refuse_unwritable
+from ..files import refuse_unwritable, write_asked
 from ..progress import shown
 from . import claims, environments
 from .measure import measure
@@ -47,15 +47,13 @@ def history(
             taken = environments.size(cache)
     except LookupError as wrong:
         raise typer.BadParameter(str(wrong.args[0])) from wrong
+    told = json.dumps({"library": library, "columns": [asdict(column) for column in columns]}, indent=2) + "\n"
+    # Before anything is printed, since who reads the output may go away.
+    write_asked({"--json": (json_file, told), "--html": (html_file, page(library, columns) if html_file else "")})
     for line in as_text(columns):
         print(line)
     print("\nreports, and the columns:")
     for line in claims.as_lines(library, [column for column in columns if not column.reason]):
         print(line)
     print(f"\nthe environments and results of the cache take {taken / 1e9:.2f} GB; --clean removes them")
-    if json_file is not None:
-        told = {"library": library, "columns": [asdict(column) for column in columns]}
-        json_file.write_text(json.dumps(told, indent=2) + "\n")
-    if html_file is not None:
-        html_file.write_text(page(library, columns))
     raise typer.Exit(int(all(column.reason for column in columns)))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..files import refuse_unwritable
+from ..files import refuse_unwritable, write_asked
 from ..progress import shown
 from ..quiet import quiet
 
@@ -37,4 +37,4 @@ def write(file: Path, only: str | None) -> None:
     names = [check.name for check in checks.choose(only)]
     outcomes = list(shown(checks.run_checks(only), names, Console(stderr=True)))
     found = as_json.outcomes(outcomes)
-    file.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n")
+    write_asked({"FILE": (file, json.dumps(found, indent=2, allow_nan=False) + "\n")})

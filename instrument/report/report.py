@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import elsewhere, saved
+from .. import elsewhere, files, saved
 from ..ledger import Entry, ledger, odd_samples
 from ..readable import tolerance
 from ..record import Bools, Floats, Record, Row, Window
@@ -171,7 +171,7 @@ class Report:
         """Everything that was measured, as JSON; written to `path` too when one is given."""
         text = json.dumps(as_json.report(self.record, self.verdicts), indent=2, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text + "\n")
+            files.write(path, text + "\n")
         return text
 
     def gathered(self, seconds: float = 60.0) -> "Report":

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..files import refuse_unwritable
+from ..files import refuse_unwritable, write
 from .at_once import AtOnce
 from .find import Finder, Recorder
 from .given import GivenRows
@@ -122,28 +122,30 @@ def report(
     if outcome is None:
         return False
     console = Console(file=aside.stream())
-    tell(console, outcome)
     json_file, html_file = files
-    unwritten = 0
+    # Before anything is told, since who reads it may go away.
+    unwritten = []
     if json_file is not None:
         from .as_json import text
 
-        unwritten += not written(json_file, text(outcome), console)
+        unwritten += failure(json_file, text(outcome))
     if html_file is not None:
         from .page import page
 
-        unwritten += not written(html_file, page(outcome), console)
+        unwritten += failure(html_file, page(outcome))
+    tell(console, outcome)
+    for said in unwritten:
+        console.print(f"  {said}", markup=False, highlight=False, soft_wrap=True)
     return bool(unwritten) or outcome.failed(kinds)
 
 
-def written(file: Path, text: str, console: Console) -> bool:
-    """Write a file; where that fails now, say so."""
+def failure(file: Path, text: str) -> list[str]:
+    """Write a file; what to say where that fails now."""
     try:
-        file.write_text(text)
+        write(file, text)
     except OSError as problem:
-        console.print(f"  {file} was not written: {problem.strerror}", markup=False, highlight=False, soft_wrap=True)
-        return False
-    return True
+        return [f"{file} was not written: {problem.strerror}"]
+    return []
 
 
 def refuse_unknown(kinds: list[str]) -> None:
