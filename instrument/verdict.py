@@ -113,7 +113,11 @@ def judge(record: Record, window: Window) -> Verdict:
             for fit in good[1:]
             if not same_form(window, of, nearest.candidate, fit.candidate)
         ]
-    faults += elsewhere(record, window, n, share)
+    known = nearest.candidate.name in {c.name for c in expected_first(window, record.expect)}
+    beside = elsewhere(record, window, n, share)
+    # A number that no formula explains may come of padding that is counted: the cause is told first.
+    cause = [] if known else [fault for fault in beside if codes.code_of(fault) == "padding-trained"]
+    faults = [*cause, *faults, *(fault for fault in beside if fault not in cause)]
     verdict = Verdict(
         nearest.candidate.name if good else None,
         nearest.candidate.equation if good else "",
@@ -123,7 +127,6 @@ def judge(record: Record, window: Window) -> Verdict:
         tuple(remarks(record, window, scored, share if good and nearest.candidate is meant else 0.0)),
     )
     if window.after is not None:
-        known = nearest.candidate.name in {c.name for c in expected_first(window, record.expect)}
         verdict = with_after(record, window, verdict, loss_scale(record, window, of), known)
     return replace(verdict, stage=codes.first_stage(verdict.faults))
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from instrument import make_batch, tracer_rows, watch, xray_rows
 from instrument.candidates import candidates
+from instrument.codes import code_of
 from instrument.report.report import Report
 from tests.faults.told_scenarios import smoothed_losses
 from tests.instrument.records import a_record, a_row, a_window
@@ -123,6 +124,19 @@ def test_a_gradient_on_padding_is_told(shape, side, share):
 
     assert any("gradient reaches padding" in fault for fault in report.verdicts[0].faults)
     assert not report.ok
+
+
+@few
+@given(shape=shapes(max_rows=3, masks=False), side=st.sampled_from(["left", "right"]), more=st.integers(1, 4))
+def test_padding_whose_labels_are_not_masked_is_told_before_the_number_that_comes_of_it(shape, side, more):
+    rows, model = live_rows(shape.lengths, shape.seed), live_model(shape.seed)
+    batch = make_batch(rows, padding_side=side, pad_to=max(shape.lengths) + more)
+    with watch(model) as report:
+        model(**{**batch, "labels": batch["input_ids"]}).loss.backward()
+
+    first, *others = map(code_of, report.verdicts[0].faults)
+    assert "padding-trained" == first
+    assert "scaled" in others
 
 
 @few

@@ -63,7 +63,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
     file = save(a_record(a_window(a_row([0.1]))), tmp_path)
     before = file.read_bytes()
 
-    def full(path, text):
+    def full(path, text, encoding):
         path.write_bytes(text.encode()[:100])
         raise OSError("no space left")
 
