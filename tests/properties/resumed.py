@@ -23,29 +23,39 @@ class SaveAndStop(TrainerCallback):
             control.should_save = control.should_training_stop = True
 
 
-def times_over_a_resume(rows, stop, *, micro_batch, accumulation=1, **options):
+def times_over_a_resume(rows, stop, **options):
     """How often each row ran until the step behind which the run stops, and from there to the end, together."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = of_trainer(
-            TrainingArguments,
-            folder,
-            per_device_train_batch_size=micro_batch,
-            gradient_accumulation_steps=accumulation,
-            remove_unused_columns=False,
-            **options,
+        return times_in(records_over_a_resume(folder, rows, stop, **options), rows)
+
+
+def times_in(records, rows):
+    """How often each row ran in all of these runs."""
+    return [sum(counts) for counts in zip(*(times(ledger(record), rows) for record in records))]
+
+
+def records_over_a_resume(folder, rows, stop, *, micro_batch, accumulation=1, **options):
+    """The records, of this rank, of the run until it stops and of the run that takes it up, which meet in a folder."""
+    arguments = of_trainer(
+        TrainingArguments,
+        folder,
+        per_device_train_batch_size=micro_batch,
+        gradient_accumulation_steps=accumulation,
+        remove_unused_columns=False,
+        **options,
+    )
+    found = []
+    for callbacks, checkpoint in (([SaveAndStop(stop)], None), ([], str(Path(folder, f"checkpoint-{stop}")))):
+        model = live_model(0)
+        trainer = Trainer(
+            model=model,
+            args=arguments,
+            train_dataset=Rows(rows, None),
+            data_collator=padding_collator("right", 0),
+            callbacks=callbacks,
         )
-        runs = []
-        for callbacks, checkpoint in (([SaveAndStop(stop)], None), ([], str(Path(folder, f"checkpoint-{stop}")))):
-            model = live_model(0)
-            trainer = Trainer(
-                model=model,
-                args=arguments,
-                train_dataset=Rows(rows, None),
-                data_collator=padding_collator("right", 0),
-                callbacks=callbacks,
-            )
-            trainer.remove_callback(PrinterCallback)
-            with watch(model) as report:
-                trainer.train(resume_from_checkpoint=checkpoint)
-            runs.append(times(ledger(report.record), rows))
-    return [before + after for before, after in zip(*runs)]
+        trainer.remove_callback(PrinterCallback)
+        with watch(model) as report:
+            trainer.train(resume_from_checkpoint=checkpoint)
+        found.append(report.record)
+    return found

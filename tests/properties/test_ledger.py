@@ -91,14 +91,35 @@ def test_each_sample_runs_once_an_epoch_on_one_of_two_ranks(run, shape):
     report.assert_each_sample_once(rows, options.get("num_train_epochs", 1))
 
 
+@pytest.mark.parametrize("options", [{}, {"dispatch": True, "pad_to": 7}], ids=["read by each", "dispatched"])
 @few
 @given(shape=rank_shapes())
-def test_each_sample_of_a_stream_runs_once_on_one_of_two_ranks(shape):
+def test_each_sample_of_a_stream_runs_once_on_one_of_two_ranks(options, shape):
     rows = rows_of(shape)
 
-    report = measured(watched, "stream", shape.seed, rows, rows, {"micro_batch": shape.micro_batch})
+    report = measured(watched, "stream", shape.seed, rows, rows, {"micro_batch": shape.micro_batch, **options})
 
     report.assert_each_sample_once(rows)
+    report.assert_token_mean()
+
+
+@few
+@given(shape=rank_shapes(uneven=True), shuffle=st.booleans())
+def test_a_distributed_sampler_deals_each_sample_once_and_repeats_the_first_where_one_is_lacking(shape, shuffle):
+    rows = rows_of(shape)
+
+    report = measured(
+        watched, "sampled", shape.seed, rows, rows, {"micro_batch": shape.micro_batch, "epochs": 2, "shuffle": shuffle}
+    )
+
+    counts = [0] * len(rows)
+    for epoch in range(2):
+        drawn = torch.Generator().manual_seed(1 + epoch)
+        order = torch.randperm(len(rows), generator=drawn).tolist() if shuffle else list(range(len(rows)))
+        for number in [*order, *order[: len(rows) % RANKS]]:
+            counts[number] += 1
+    assert times(report.ledger(), rows) == shared_by_equals(counts, rows)
+    report.assert_token_mean()
 
 
 @few

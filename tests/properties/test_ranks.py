@@ -48,6 +48,18 @@ def test_every_target_weighs_one_over_the_targets_of_all_ranks(instrument, loop,
     assert report.ok
 
 
+@pytest.mark.parametrize("loop", ["trainer", "ddp", "accelerate"])
+@few
+@given(shape=rank_shapes())
+def test_an_unlabelled_token_weighs_exactly_nothing_on_two_ranks(loop, shape):
+    report = on_two(loop, shape)
+
+    assert sum(sum(marks) for marks in shape.labelled) == sum(int(row.scored.sum()) for row in report.rows)
+    for row in report.rows:
+        assert not row.weight[~row.scored].any()
+        assert row.weight[row.scored].all()
+
+
 @few
 @given(shape=rank_shapes())
 def test_a_run_on_two_ranks_weighs_each_target_as_a_run_on_one(shape):

@@ -4,8 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from instrument.ranks import merge
 from tests.properties.loops import live_rows
-from tests.properties.resumed import times_over_a_resume
+from tests.properties.resumed import times_in, times_over_a_resume
+from tests.properties.strategies import RANKS
+from tests.ranks.pool import on_ranks
+from tests.ranks.step_jobs import resumed
 
 # Each example saves and loads a checkpoint.
 few = settings(max_examples=max(2, settings.default.max_examples // 20))
@@ -20,9 +24,12 @@ def stops(draw):
     return windows * micro_batch * accumulation, step, split
 
 
-@pytest.mark.parametrize(
+orders = pytest.mark.parametrize(
     "order", [{}, {"train_sampling_strategy": "random", "data_seed": 1}], ids=["in order", "shuffled"]
 )
+
+
+@orders
 @few
 @given(stop=stops())
 def test_each_sample_runs_once_an_epoch_over_a_resume(order, stop):
@@ -30,3 +37,15 @@ def test_each_sample_runs_once_an_epoch_over_a_resume(order, stop):
     rows = live_rows([4] * number, 0)
 
     assert [2] * number == times_over_a_resume(rows, step, **split, **order)
+
+
+@orders
+@few
+@given(stop=stops())
+def test_each_sample_runs_once_an_epoch_over_a_resume_of_two_ranks(order, stop, tmp_path_factory):
+    number, step, split = stop
+    rows = live_rows([4] * (RANKS * number), 0)
+
+    answers = on_ranks(resumed, str(tmp_path_factory.mktemp("runs")), rows, step, {**split, **order})
+
+    assert [2] * len(rows) == times_in([merge(records) for records in zip(*answers)], rows)

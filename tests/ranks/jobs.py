@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from instrument import make_batch, watch, xray_rows
@@ -50,6 +51,22 @@ def run_ddp(model, rows, labels, *, micro_batch, accumulation=1, no_sync=True, a
         optimizer.zero_grad()
 
 
+def run_sampled(model, rows, labels, *, micro_batch, epochs=1, shuffle=False):
+    """As run_ddp, on what torch's own DistributedSampler deals to this rank."""
+    optimizer, wrapped = torch.optim.SGD(model.parameters(), lr=0.0), DistributedDataParallel(model)
+    sampler = DistributedSampler(range(len(rows)), shuffle=shuffle, seed=1)
+    loader = DataLoader(range(len(rows)), batch_size=micro_batch, sampler=sampler)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for numbers in loader:
+            batch = make_batch([rows[n] for n in numbers], [labels[n] for n in numbers])
+            targets = (batch["labels"][:, 1:] != -100).sum()
+            dist.all_reduce(targets)
+            (wrapped(**batch, num_items_in_batch=targets).loss * dist.get_world_size()).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
 class Stream(torch.utils.data.IterableDataset):
     """Rows that come one after the other."""
 
@@ -60,8 +77,8 @@ class Stream(torch.utils.data.IterableDataset):
         return iter([{"input_ids": list(row), "labels": list(row)} for row in self.rows])
 
 
-def run_stream(model, rows, labels, *, micro_batch):
-    """The Trainer on a stream, each rank reading all of it."""
+def run_stream(model, rows, labels, *, micro_batch, dispatch=False, pad_to=0):
+    """The Trainer on a stream, each rank reading all of it, or the first one for all."""
     steps = len(rows) // (micro_batch * dist.get_world_size())
     with tempfile.TemporaryDirectory() as folder:
         arguments = of_trainer(
@@ -70,16 +87,22 @@ def run_stream(model, rows, labels, *, micro_batch):
             per_device_train_batch_size=micro_batch,
             max_steps=steps,
             remove_unused_columns=False,
-            accelerator_config={"dispatch_batches": False},
+            accelerator_config={"dispatch_batches": dispatch},
         )
         trainer = Trainer(
-            model=model, args=arguments, train_dataset=Stream(rows), data_collator=padding_collator("right", 0)
+            model=model, args=arguments, train_dataset=Stream(rows), data_collator=padding_collator("right", pad_to)
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
 
 
-LOOPS = {"trainer": run_trainer, "accelerate": run_accelerate, "ddp": run_ddp, "stream": run_stream}
+LOOPS = {
+    "trainer": run_trainer,
+    "accelerate": run_accelerate,
+    "ddp": run_ddp,
+    "sampled": run_sampled,
+    "stream": run_stream,
+}
 
 
 def watched(loop, seed, rows, labels, options):

@@ -11,6 +11,7 @@ from instrument import make_batch, watch
 from instrument.loops.arguments import of_trainer
 from instrument.loops.data import Rows, padding_collator
 from tests.properties.loops import live_model
+from tests.properties.resumed import records_over_a_resume
 from tests.ranks.jobs import dealt, digest
 
 # Small enough that each parameter has a bucket of its own.
@@ -80,6 +81,11 @@ def by_trainer(seed, rows, labels, micro_batch, accumulation):
     with watch(model, trainer.create_optimizer(), max_norm=0.5) as report:
         trainer.train()
     return report.record
+
+
+def resumed(folder, rows, stop, options):
+    """The records of this rank of a run that stops behind a step, and of the one that takes it up."""
+    return records_over_a_resume(folder, rows, stop, **options)
 
 
 def left_behind(seed, rows, labels, micro_batch, accumulation, is_watched):
