@@ -87,3 +87,16 @@ def refuse_part_of_generation(rows: int, generation: int) -> None:
             f"{rows} completions do not fill generations of {generation}, and the trainer drops what is left over: "
             "give a multiple of micro_batch x steps_per_generation"
         )
+
+
+def refuse_half(trainer: Any) -> None:
+    """Raise for a trainer in bfloat16 that is read at the hidden states.
+
+    Raises:
+        ValueError: it is.
+    """
+    if trainer.args.bf16:
+        raise ValueError(
+            f"bf16=True, but {type(trainer).__name__} is read at the final hidden states, where bfloat16 hides a "
+            "hundredth of a weight: leave it out"
+        )

@@ -17,7 +17,7 @@ from ..objective_record import Rewarded
 from ..readout import read_weights
 from ..record import Floats
 from .arguments import in_order
-from .refused import refuse_unknown_words
+from .refused import refuse_half, refuse_unknown_words
 from .scored import CHANGES as COMMON
 from .scored import OldNames, Parameters, Snapshots, settings, tokenizer_of_words
 
@@ -42,7 +42,7 @@ def run_reward(
 
     Raises:
         ValueError: a model with another head; margins of another number; no rows, or rows given twice, empty or with
-            an unknown id.
+            an unknown id; bfloat16.
     """
     script = {tuple(ids): 2 * p + side for p, pair in enumerate(pairs) for side, ids in enumerate(pair)}
     odd = margins is not None and len(margins) != len(pairs)
@@ -69,6 +69,7 @@ def run_reward(
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
         )
+        refuse_half(trainer)
         in_order(trainer)
         trainer.remove_callback(PrinterCallback)
         trainer.add_callback(snapshots)

@@ -15,7 +15,7 @@ from transformers import PrinterCallback
 
 from ..capture import Replay
 from ..objective_record import Taught
-from .refused import refuse_unknown_words
+from .refused import refuse_half, refuse_unknown_words
 from .scored import Ids, OldNames, Parameters, Snapshots, log_probabilities, looked_up
 
 
@@ -72,11 +72,12 @@ def teach(
         learned: parameters that the teacher has in a window, in the place of its own.
 
     Raises:
-        ValueError: a row of the script holds an id that the student does not know.
+        ValueError: a row of the script holds an id that the student does not know; the student trains in bfloat16.
         RuntimeError: the trainer ran a row that the script does not hold.
         LookupError: no gradient came to the final hidden states of the installed release's student.
     """
     refuse_unknown_words(script, trainer.model)
+    refuse_half(trainer)
     read: list[tuple[int, Any, torch.Tensor]] = []
 
     def take(base: Any, args: Any, inputs: dict[str, Any], output: Any) -> None:

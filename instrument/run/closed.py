@@ -60,7 +60,12 @@ def of_window(record: Record, window: Window, objective: Objective, heard: dict[
         if objective.family == "KTOTrainer" and record.ranks > 1:
             told = Heard(told.mask, told.told | of_all_ranks([heard[at].told for at in heard if at[1] == m]))
         count = sum(n for at, n in targets.items() if together or at[0] == rank)
-        known = form_of(objective.trainer, objective.family, batch, told, k, count)
+        try:
+            known = form_of(objective.trainer, objective.family, batch, told, k, count)
+        except AttributeError as moved:
+            if moved.obj is not args and moved.obj is not objective.trainer:
+                raise
+            raise NotTold(f"its {type(moved.obj).__name__} has no {moved.name}") from moved
         said = miss(record, rows, batch, scaled(known, share), window)
         if said:
             return f"rank {rank}: {said}" if record.ranks > 1 else said

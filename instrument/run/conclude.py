@@ -79,6 +79,8 @@ def why_nothing(finder: Finder, ending: Ending) -> str:
     if attached is not None:
         if attached.record.windows:
             return ""
+        if attached.problem and ending.error is not None and not isinstance(ending.error, SystemExit):
+            return f"{how(ending)} before an optimizer step ended the first window: {attached.problem}"
         if attached.problem:
             return attached.problem
         return f"{how(ending)} before an optimizer step ended the first window, so no window is whole"

@@ -56,7 +56,10 @@ def form_of(trainer: Any, family: str, batch: Scored, heard: Heard, k: int, coun
         return rewards(args, batch, told, k)
     if family in ("DPOTrainer", "KTOTrainer", "OnlineDPOTrainer"):
         if "reference" not in told and not (told.keys() & {"ref_logps", "ref_chosen_logps"}):
-            raise NotTold("the log-probabilities of the reference were not seen")
+            raise NotTold(
+                "the log-probabilities of the reference were not seen: no ref_logps or ref_chosen_logps in the batch, "
+                "no log_probs of a forward without gradients"
+            )
     if family == "DPOTrainer":
         if "reference" not in told and args.ld_alpha not in (None, 1.0):
             raise NotTold("the log-probabilities of the reference were computed beforehand, and only their sums")
@@ -66,7 +69,7 @@ def form_of(trainer: Any, family: str, batch: Scored, heard: Heard, k: int, coun
     if family == "KTOTrainer":
         return answers(args, batch, told, k)
     if "advantages" not in told or "importance_sampling_ratio" in told:
-        raise NotTold("the trainer handed no advantages to its loss, or ratios of another sampler")
+        raise NotTold("no advantages stood in the inputs of _compute_loss, or ratios of another sampler did")
     values, masks = of_models(batch)
     values |= {"old": batch.old, "advantage": told["advantages"].reshape(len(mask), -1)}
     form = form_of_policy(args, family, batch, float(told.get("num_items_in_batch", np.array(0.0))), k)
@@ -111,7 +114,7 @@ def online(trainer: Any, batch: Scored, told: dict[str, Any], k: int) -> Known:
         NotTold: no rewards, or a beta that changes from epoch to epoch.
     """
     if "rewards" not in told or isinstance(trainer.args.beta, list):
-        raise NotTold("the rewards of the completions were not seen, or beta changes from epoch to epoch")
+        raise NotTold("no rewards stood in training_step, or beta changes from epoch to epoch")
     rewards = [[r] for r in told["rewards"]]
     added_up = online_form(batch, rewards, trainer.args.loss_type, float(trainer.args.beta))
 
@@ -138,16 +141,21 @@ def answers(args: Any, batch: Scored, told: dict[str, Any], k: int) -> Known:
     """KTO.
 
     Raises:
-        NotTold: the completions behind other prompts were not seen.
+        NotTold: the completions behind other prompts, or which ones are desirable, were not seen.
     """
     values, masks = of_models(batch)
     mixed = np.zeros(batch.mask.shape, bool)
     if args.loss_type == "kto":
         if not {"KL_logps", "ref_KL_logps", "KL_completion_mask"} <= told.keys():
-            raise NotTold("the completions behind other prompts were not seen")
+            raise NotTold(
+                "the completions behind other prompts were not seen: KL_logps, ref_KL_logps and KL_completion_mask are "
+                "looked for in _compute_loss"
+            )
         mixed = told["KL_completion_mask"][:, 1:] > 0
         values |= {"mixed": at_first(mixed, told["KL_logps"]), "mixed reference": at_first(mixed, told["ref_KL_logps"])}
         masks |= {"mixed": mixed, "mixed reference": mixed}
+    if "label" not in told:
+        raise NotTold("no label stood in the inputs of _compute_loss, which completions are desirable by")
     options = args.loss_type, args.beta, args.desirable_weight, args.undesirable_weight
     return Known(form_of_answers(batch.mask, mixed, told["label"] > 0, options, k), values, masks)
 

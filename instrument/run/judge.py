@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..broken import release
 from ..codes import code_of
 from ..elsewhere import elsewhere_in_gradient
 from ..record import Record, Window
@@ -108,7 +109,9 @@ def by_closed_form(
     try:
         told = deviations(record, objective, heard)
     except NotTold as missing:
-        said = f"the weights of {name} are not compared with their closed form: {missing.args[0]}"
+        said = (
+            f"the weights of {name} (trl {release('trl')}) are not compared with their closed form: {missing.args[0]}"
+        )
         return "", [
             *found,
             *(("not-judged", NOTE, said, number) for number in range(len(record.windows))),
