@@ -7,10 +7,10 @@ shifted wrongly, when other rows are fed, when the cross-entropy is wrong. misre
 would report, or touch.
 
 supervised: nll and DFT of SFT. preference, preference_sides, divergences, dpo: all DPO losses. unpaired: KTO. reward:
-reward models. reference_free: CPO, SimPO, AlphaPO, TPO, ORPO, OnlineDPO, A*-PO. advantages, policy, policy_masks,
-policy_tokens, kl: GRPO and its relatives, RLOO, GMPO. distillation: the JSD family, SDPO, SDFT, IW-OPD. universal: GOLD
-across tokenizers. spelled_rows, served_rows, sampled_rows: rows of a student, taught wrongly. regularizers:
-label smoothing, z-loss, entropy bonus, expert balance.
+reward models. moving_reference: a reference that follows its policy. reference_free: CPO, SimPO, AlphaPO, TPO, ORPO,
+OnlineDPO, A*-PO. advantages, policy, policy_masks, policy_tokens, kl: GRPO and its relatives, RLOO, GMPO. distillation:
+the JSD family, SDPO, SDFT, IW-OPD. universal: GOLD across tokenizers. spelled_rows, served_rows, sampled_rows: rows of
+a student that is taught wrongly. regularizers: label smoothing, z-loss, entropy bonus, expert balance.
 
 There a weight is w = -dL/dlog p: positive where the step makes a token likelier. A form gives it for one micro-batch
 and one rank; the window divides where the docstring says so. Arrays are padded: [b, t] with a mask, 0 outside it.

@@ -20,6 +20,7 @@ from .trl_deviations import (
     truncated_in_the_mean,
 )
 from .trl_experimental import RUNS
+from .trl_moving import RUNS as MOVING
 from .trl_rows import MARGINS
 from .trl_runs import left_out, preferred, relative, rewarding, supervised, unpaired
 from .trl_trainers import not_checked
@@ -49,7 +50,7 @@ def or_reason(run: Callable[[], ObjectiveRun | NotRun]) -> ObjectiveRun | NotRun
 def trl_checks() -> list[Check]:
     """Name, what is expected in words, and what to run."""
     stable = [*supervised_checks(), *pair_checks(), *unpaired_checks(), *group_checks(), *policy_checks()]
-    others = ((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in RUNS)
+    others = ((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in (*MOVING, *RUNS))
     return [*stable, *others, *((name, CLOSED, partial(NotRun, found.reason)) for name, found in not_checked())]
 
 

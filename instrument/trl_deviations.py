@@ -106,7 +106,7 @@ def truncated_in_the_mean() -> ObjectiveRun:
     """mask_truncated_completions: what is left out of the loss is still counted in its mean."""
     from .loops.grpo import run_grpo
 
-    options = {"loss_type": "grpo", "mask_truncated_completions": True}
+    options: dict[str, Any] = {"loss_type": "grpo", "mask_truncated_completions": True}
     driven = run_grpo(
         tiny_policy(VOCABULARY), groups(), micro_batch=2, gradient_accumulation_steps=2, beta=0.0, **options
     )

@@ -33,6 +33,7 @@ CHECKED = {
     "experimental.sdpo.sdpo_trainer.SDPOTrainer": "SDPO",
     "experimental.a2po.a2po_trainer.A2POTrainer": "A*-PO",
     "experimental.iw_opd.iw_opd_trainer.IWOPDTrainer": "IW-OPD",
+    "experimental.bema_for_ref_model.dpo_trainer.DPOTrainer": "DPO, averaged reference",
     # The stable ones under their former names, which warn and change nothing.
     "experimental.distillation.DistillationTrainer": "Distillation",
     "experimental.kto.KTOTrainer": "KTO",
@@ -41,9 +42,6 @@ NOT_CHECKED = {
     "experimental.async_grpo.async_grpo_trainer.AsyncGRPOTrainer": (
         "tried on a CPU: it asks CUDA for the name of its device where it is built, then for vLLM; its attention is "
         '"tree_fa3", of which the kernel (kernels-community/flash-attn3) runs on a GPU alone, and it takes no other'
-    ),
-    "experimental.bema_for_ref_model.dpo_trainer.DPOTrainer": (
-        "DPOTrainer, whose loss is checked as DPO; what its callback makes of the reference is not"
     ),
 }
 

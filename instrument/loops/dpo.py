@@ -1,5 +1,6 @@
 """TRL's real DPOTrainer, driven on given pairs."""
 
+import os
 import tempfile
 from collections.abc import Sequence
 from enum import Enum
@@ -12,6 +13,7 @@ from trl import DPOConfig, DPOTrainer
 from ..objective_record import Driven
 from ..probe import EOS
 from .arguments import in_order
+from .moving import Moves, Moving
 from .scored import CHANGES as COMMON
 from .scored import OldNames, Snapshots, as_reference, drive, keep_as_reference, settings, tokenizer_of_words, words
 
@@ -20,7 +22,14 @@ Pair = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 
 def run_dpo(
-    model: Any, pairs: Sequence[Pair], *, reference: Any, peft: Any = None, micro_batch: int, **arguments: Any
+    model: Any,
+    pairs: Sequence[Pair],
+    *,
+    reference: Any,
+    moves: Moves | None = None,
+    peft: Any = None,
+    micro_batch: int,
+    **arguments: Any,
 ) -> Driven:
     """Train for one epoch.
 
@@ -28,6 +37,7 @@ def run_dpo(
         model: the policy.
         pairs: prompt, chosen and rejected ids; no row twice. TRL puts the end of sequence behind each completion.
         reference: the reference model; with an adapter, a copy of the policy from before.
+        moves: how the reference follows the policy, where sync_ref_model asks it to.
         peft: configuration of an adapter.
         micro_batch: pairs per backward.
         arguments: further DPOConfig, over the ones in CHANGES.
@@ -38,6 +48,48 @@ def run_dpo(
     Raises:
         ValueError: no reference, no pair, a pair without a token, an unknown id or loss, or what DPOConfig refuses.
     """
+    return run_like_dpo(DPOTrainer, model, pairs, reference, moves, peft, micro_batch, arguments)
+
+
+def run_dpo_averaged(
+    model: Any,
+    pairs: Sequence[Pair],
+    *,
+    reference: Any,
+    moves: Moves | None,
+    average: dict[str, Any],
+    micro_batch: int,
+    **arguments: Any,
+) -> Driven:
+    """As ``run_dpo``, with the DPOTrainer of trl.experimental.bema_for_ref_model, whose callback moves the reference.
+
+    Args:
+        average: arguments of its BEMACallback, beside update_ref_model.
+
+    Raises:
+        LookupError: what is installed has no such trainer.
+    """
+    os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+    try:
+        from trl.experimental.bema_for_ref_model import BEMACallback, DPOTrainer
+    except ImportError as missing:
+        raise LookupError(f"trl {version('trl')}: no DPOTrainer that moves its reference ({missing})") from missing
+    callbacks = [BEMACallback(update_ref_model=True, **average)]
+    return run_like_dpo(DPOTrainer, model, pairs, reference, moves, None, micro_batch, arguments, callbacks=callbacks)
+
+
+def run_like_dpo(
+    kind: Any,
+    model: Any,
+    pairs: Sequence[Pair],
+    reference: Any,
+    moves: Moves | None,
+    peft: Any,
+    micro_batch: int,
+    arguments: dict[str, Any],
+    **given: Any,
+) -> Driven:
+    """As ``run_dpo``, with a trainer that inherits from DPOTrainer; given: what it is built with beside these."""
     script = {}
     for p, (prompt, *sides) in enumerate(pairs):
         for side, completion in enumerate(sides):
@@ -48,16 +100,18 @@ def run_dpo(
     table = [{"prompt": words(p), "chosen": f" {words(c)}", "rejected": f" {words(r)}"} for p, c, r in pairs]
     with tempfile.TemporaryDirectory() as folder, OldNames():
         keep_as_reference(model, reference, folder)
-        trainer = DPOTrainer(
+        trainer = kind(
             model=model,
-            **as_reference(DPOTrainer, reference, peft),
+            **as_reference(kind, reference, peft),
             args=settings(DPOConfig, folder, per_device_train_batch_size=micro_batch, **as_one(DPOConfig, arguments)),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
             peft_config=peft,
+            **given,
         )
         in_order(trainer)
-        driven = drive(trainer, script, Snapshots(), reference)
+        snapshots = Snapshots()
+        driven = drive(trainer, script, snapshots, reference, Moving(reference, snapshots, moves))
     driven.record.changes.update(CHANGES)
     return driven
 

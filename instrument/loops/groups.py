@@ -13,6 +13,7 @@ from ..gathering import place
 from ..objective_record import Driven
 from ..probe import EOS
 from .generation import SEAM, generating
+from .moving import Moves, Moving
 from .refused import refuse_part_of_generation
 from .scored import CHANGES as COMMON
 from .scored import Ids, OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
@@ -48,6 +49,7 @@ def run_on(
     groups: Sequence[Group],
     *,
     reference: Any,
+    moves: Moves | None = None,
     beta: float,
     peft: Any,
     micro_batch: int,
@@ -85,7 +87,8 @@ def run_on(
             reward_funcs=answers.rewards(),
             peft_config=peft,
         )
-        return drive(trainer, script, snapshots, reference)
+        moving = None if moves is None else Moving(reference, snapshots, moves, script)
+        return drive(trainer, script, snapshots, reference, moving)
 
 
 class Answers:

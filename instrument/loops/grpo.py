@@ -12,13 +12,21 @@ from ..objective_record import Driven
 from .generation import CHANGE as GENERATED
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, run_on
+from .moving import Moves
 from .scored import Snapshots
 
 CHANGES = {**COMMON, "rollout_func": "hands over the given completions, nothing is generated"}
 
 
 def run_grpo(
-    model: Any, groups: Sequence[Group], *, reference: Any = None, peft: Any = None, micro_batch: int, **arguments: Any
+    model: Any,
+    groups: Sequence[Group],
+    *,
+    reference: Any = None,
+    moves: Moves | None = None,
+    peft: Any = None,
+    micro_batch: int,
+    **arguments: Any,
 ) -> Driven:
     """Train for one epoch.
 
@@ -26,6 +34,7 @@ def run_grpo(
         model: the policy.
         groups: the prompts, no row twice, with as many completions each.
         reference: the reference model; needed when beta is not 0. With an adapter, a copy of the policy from before.
+        moves: how the reference follows the policy, where sync_ref_model asks it to.
         peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further GRPOConfig, over the ones in CHANGES.
@@ -38,7 +47,15 @@ def run_grpo(
         LookupError: the installed release does not know one of the arguments, or no tools.
     """
     return run_like_grpo(
-        GRPOTrainer, GRPOConfig, model, groups, reference=reference, peft=peft, micro_batch=micro_batch, **arguments
+        GRPOTrainer,
+        GRPOConfig,
+        model,
+        groups,
+        reference=reference,
+        moves=moves,
+        peft=peft,
+        micro_batch=micro_batch,
+        **arguments,
     )
 
 
@@ -61,6 +78,7 @@ def run_like_grpo(
     groups: Sequence[Group],
     *,
     reference: Any,
+    moves: Moves | None = None,
     peft: Any,
     micro_batch: int,
     **arguments: Any,
@@ -99,6 +117,7 @@ def run_like_grpo(
         model,
         groups,
         reference=reference,
+        moves=moves,
         beta=arguments.get("beta", 0.0),
         peft=peft,
         micro_batch=micro_batch,

@@ -11,6 +11,7 @@ from trl import KTOConfig, KTOTrainer
 from ..objective_record import Driven, Mismatched
 from ..probe import EOS
 from .arguments import in_order
+from .moving import Moves, Moving
 from .scored import CHANGES as COMMON
 from .scored import (
     OldNames,
@@ -30,7 +31,14 @@ Answer = tuple[Sequence[int], Sequence[int], bool]
 
 
 def run_kto(
-    model: Any, answers: Sequence[Answer], *, reference: Any, peft: Any = None, micro_batch: int, **arguments: Any
+    model: Any,
+    answers: Sequence[Answer],
+    *,
+    reference: Any,
+    moves: Moves | None = None,
+    peft: Any = None,
+    micro_batch: int,
+    **arguments: Any,
 ) -> tuple[Driven, list[list[Mismatched]]]:
     """Train for one epoch.
 
@@ -39,6 +47,7 @@ def run_kto(
         answers: prompt ids, completion ids, and whether it is desirable; no row twice. TRL puts the end of sequence
             behind each completion.
         reference: the reference model; with an adapter, a copy of the policy from before.
+        moves: how the reference follows the policy, where sync_ref_model asks it to.
         peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further KTOConfig, over the ones in CHANGES.
@@ -68,22 +77,25 @@ def run_kto(
             peft_config=peft,
         )
         in_order(trainer)
-        driven = drive(trainer, script, snapshots, reference)
+        moving = Moving(reference, snapshots, moves)
+        driven = drive(trainer, script, snapshots, reference, moving)
     mixed = [
-        [cycled(trainer.model, reference, answers, batch.numbers, parameters) for batch in window]
-        for window, parameters in zip(driven.windows, snapshots.windows)
+        [cycled(trainer.model, moving, answers, batch.numbers, parameters, w) for batch in window]
+        for w, (window, parameters) in enumerate(zip(driven.windows, snapshots.windows))
     ]
     driven.record.changes.update(CHANGES)
     return driven, mixed
 
 
-def cycled(model: Any, reference: Any, answers: Sequence[Answer], numbers: Any, parameters: Any) -> Mismatched:
+def cycled(
+    model: Any, moving: Moving, answers: Sequence[Answer], numbers: Any, parameters: Any, window: int
+) -> Mismatched:
     """The prompts of a micro-batch, each with the completion before its own; the first with the last one."""
     rows, marks = [], []
     for i, number in enumerate(numbers):
         prompt, completion = answers[number][0], answers[numbers[i - 1]][1]
         rows.append(np.array([*prompt, *completion, EOS]))
         marks.append([False] * (len(prompt) - 1) + [True] * (len(completion) + 1))
-    policy, base = log_probabilities(model, rows, parameters), log_probabilities(reference, rows, {})
+    policy, base = log_probabilities(model, rows, parameters), moving(rows, window)
     largest = [np.maximum(*sizes) for sizes in zip(policy.largest, base.largest)]
     return Mismatched(padded(marks, np.bool_), padded(policy.log_p), padded(base.log_p), padded(largest))

@@ -59,11 +59,12 @@ class OldNames(warnings.catch_warnings):  # type: ignore[type-arg]
 
 
 class Snapshots(TrainerCallback):  # type: ignore[misc]
-    """Keeps the parameters of each optimizer step, and of each generation."""
+    """Keeps the parameters of each optimizer step, and of each generation, with the window in which it began."""
 
     def __init__(self) -> None:
         self.windows: list[Parameters] = []
         self.generations: list[tuple[list[int], Parameters]] = []
+        self.began: list[int] = []
         self.last: list[int] = []
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -73,6 +74,7 @@ class Snapshots(TrainerCallback):  # type: ignore[misc]
     def generated(self, model: Any, numbers: list[int]) -> None:
         """Note that the model, as it is now, generates the completions of these numbers."""
         self.generations.append((numbers, trained(model)))
+        self.began.append(len(self.windows))
 
     def origin(self, window: int, numbers: Sequence[int]) -> int:
         """The last generation before the end of a window that holds these completions; -1 where there was none."""

@@ -49,6 +49,7 @@ def told(answers=ANSWERS):
 LOOPS = {
     "sft.run_supervised": lambda: {**policy(), "rows": [[3, 4, 5], [6, 7]]},
     "dpo.run_dpo": lambda: {**compared(), "pairs": PAIRS},
+    "dpo.run_dpo_averaged": lambda: {**compared(), "pairs": PAIRS, "moves": None, "average": {}},
     "kto.run_kto": lambda: {**compared(), "answers": [((3,), (4,), True), ((5,), (6,), False)]},
     "reward.run_reward": lambda: {"model": tiny_reward(VOCABULARY), "pairs": [((3, 4), (5,)), ((6,), (7, 8))]},
     "grpo.run_grpo": lambda: {**policy(), "groups": groups(), "beta": 0.0},
@@ -100,7 +101,7 @@ def test_every_loop_over_a_trainer_of_trl_is_tried():
             if own and function.startswith("run_") and "micro_batch" in inspect.signature(each).parameters:
                 found.add(f"{module}.{function}")
 
-    shared = {"grpo.run_like_grpo", "groups.run_on", "distillation.run_like_distillation"}
+    shared = {"dpo.run_like_dpo", "grpo.run_like_grpo", "groups.run_on", "distillation.run_like_distillation"}
     plain = {"trainer.run_trainer", "accelerate_loop.run_accelerate", "sft.run_sft"}
     assert found - shared - plain == set(LOOPS) | ELSEWHERE
 

@@ -19,6 +19,7 @@ KNOWN = (
     "SFT dft, label smoothing",
     "DPO sigmoid, short micro-batch",
     "DPO sft, uneven micro-batches",
+    "DPO, averaged reference, burn-in",
     "GRPO top_entropy_quantile, sequence",
     "GRPO truncated, in the mean",
     "GRPO as it comes",
