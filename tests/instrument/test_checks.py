@@ -1,7 +1,9 @@
 """The checks of `weighbridge report` hold on the installed stack, and each fails when what it watches is broken."""
 
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from faults import CATALOGUE, planted
@@ -136,3 +138,22 @@ def test_an_unknown_name_lists_the_groups():
     groups = r"\(accelerate, leaks, peft, trainer, trl\)"
     with pytest.raises(LookupError, match=f"'nonsense' matches no check: give a group {groups}"):
         list(checks.run_checks("nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("largest", "deviation", "status"),
+    [(4.0, 3.9e-6, checks.KNOWN), (4.0, 4.1e-6, checks.FAULT), (0.5, 0.6e-6, checks.FAULT)],
+)
+def test_a_known_deviation_is_held_to_the_rounding_of_its_largest_weight(largest, deviation, status):
+    report = SimpleNamespace(
+        ok=False,
+        deviation_from=lambda expected: deviation,
+        rounding=lambda: 1e-6,
+        windows=[SimpleNamespace(targets=lambda: 10)],
+        verdicts=[SimpleNamespace(faults=["token weights follow another mean"])],
+    )
+    expected = [np.array([0.0, largest / 10]), np.array([largest / 20])]
+
+    judged = checks.right_or_known(report, "as it is known", expected, ["token weights follow"])
+
+    assert judged[1:] == (status, deviation)

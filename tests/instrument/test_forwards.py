@@ -6,6 +6,7 @@ import torch
 
 from instrument import make_batch, tracer_rows, watch, xray
 from instrument.capture import Capture
+from instrument.forward import describe
 from instrument.record import padding_share
 from tests.instrument import models
 from tests.instrument.loops import ROWS
@@ -66,6 +67,16 @@ def test_labels_that_were_shifted_already_are_taken_as_they_are():
 
     assert [True, False, True, True, True] == report.rows[0].scored.tolist()
     report.assert_token_mean()
+
+
+@pytest.mark.parametrize("name", ["shift_labels", "targets"])
+def test_what_stands_where_it_is_scored_is_not_shifted_again(name):
+    where = torch.tensor([[6, -100, 7]])
+    hidden = torch.zeros(1, 3, 4)
+
+    forward = describe({"input_ids": torch.tensor([[5, 6, 7]]), name: where, "labels": None}, hidden, 0, "the norm")
+
+    assert where.tolist() == forward.labels.tolist()
 
 
 def test_padding_is_left_out_of_the_rows():

@@ -48,6 +48,7 @@ def test_a_trainer_that_nobody_knows_is_a_check_that_was_not_run(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.drivers
 @pytest.mark.parametrize("name", OWN)
 def test_the_check_of_a_trainer_runs_it(name, monkeypatch):
     trainer, ran = class_of(name), []

@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 # By file and decorator, or by file and property, with the reason why nothing is lost.
 LISTED = {
     ("faults/_plant.py", "contextmanager"): "enters and leaves; what it switches on is made by _calling",
-    ("faults/_started.py", "contextmanager"): "enters and leaves; Tally counts and environment tells",
     ("instrument/cli.py", "app.callback"): "typer's way to name a command; it parses and prints",
     ("instrument/cli.py", "app.command"): "typer's way to name a command; it parses and prints",
     ("instrument/report/report.py", "verdicts"): "puts together what judge and missing compute",
