@@ -7,17 +7,24 @@ from typing import Any
 import numpy as np
 from transformers import Trainer, TrainerCallback
 
+from .gathering import exchange, place
+from .ranks import merge
 from .run.attach import Attached, attach
 from .run.finding import FAULT
 from .run.judge import judge_run
 from .run.outcome import NO_VERDICT, Outcome
 from .run.tell import LINK
 
+# As long as torch itself waits for a rank.
+SECONDS = 600.0
+
 
 class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
     """Measure optimizer steps, log what was found, and object to a fault.
 
         Trainer(..., callbacks=[WeighbridgeCallback(on_fault="raise", every=100)])
+
+    On several ranks each of them needs it: behind a measured step they exchange what they measured, and all judge it.
 
     Numbers go to the trainer's own log, and so to whatever reads that: weighbridge/fault (0 or 1), weighbridge/lightest
     and weighbridge/heaviest (w*N), weighbridge/targets.
@@ -43,6 +50,7 @@ class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
         self.on_fault, self.every = on_fault, every
         self.outcomes: dict[int, Outcome] = {}
         self._attached: Attached | None = None
+        self._due, self._reason = False, ""
         self._first = -1
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
@@ -54,10 +62,13 @@ class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
             return
         model, optimizer = given["model"], given["optimizer"]
         fused = any(kind.__module__.startswith("trl.") for kind in type(args).__mro__)
+        self._due, self._reason = True, ""
         try:
             self._attached = attach(model, {"fused_lm_head": fused}, [optimizer])
         except LookupError as reason:
-            self._tell(state.global_step, None, Outcome(script=[], status=0, reason=str(reason.args[0])))
+            self._reason = str(reason.args[0])
+            if place()[1] == 1:
+                self._judge(state.global_step)
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Judge the window that a step has just ended."""
@@ -68,19 +79,30 @@ class WeighbridgeCallback(TrainerCallback):  # type: ignore[misc]
         self._judge(state.global_step - 1)
 
     def _judge(self, step: int) -> None:
-        attached, self._attached = self._attached, None
-        if attached is None:
+        if not self._due:
             return
-        attached.finish()
-        record = attached.record
-        if not record.windows:
-            outcome = Outcome(script=[], status=0, reason=attached.problem or "no gradient came")
-        else:
-            tokenizer = attached.around.tokenizer
-            right, findings, stages = judge_run(
-                record, attached.objective, tokenizer, [attached.objective.hearing.heard]
-            )
-            outcome = Outcome([], 0, right, findings, record=record, tokenizer=tokenizer, stages=stages)
+        attached, self._attached, self._due = self._attached, None, False
+        own: tuple[Any, list[Any], str] = (None, [], self._reason)
+        if attached is not None:
+            attached.finish()
+            reason = "" if attached.record.windows else attached.problem or "no gradient came"
+            own = (attached.record, attached.objective.hearing.heard, reason)
+        # Every rank is here, behind the same step, whatever it has measured.
+        ranks = place()[1]
+        of_ranks = [own] if ranks == 1 else exchange(own, ranks, SECONDS)
+        lacking = [(r, reason) for r, (_, _, reason) in enumerate(of_ranks) if reason]
+        if attached is None or lacking:
+            r, reason = lacking[0]
+            self._tell(step, None, Outcome([], 0, reason=reason if ranks == 1 else f"rank {r} of {ranks}: {reason}"))
+            return
+        try:
+            whole = merge([record for record, _, _ in of_ranks])
+        except ValueError as problem:
+            self._tell(step, None, Outcome([], 0, reason=str(problem)))
+            return
+        tokenizer = attached.around.tokenizer
+        right, findings, stages = judge_run(whole, attached.objective, tokenizer, [heard for _, heard, _ in of_ranks])
+        outcome = Outcome([], 0, right, findings, record=whole, tokenizer=tokenizer, stages=stages)
         self._tell(step, attached.around.trainer, outcome)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:

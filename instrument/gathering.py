@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -72,15 +73,24 @@ def gather(record: Record, seconds: float) -> Record:
     """
     if record.ranks == 1:
         return record
+    return merge(exchange(record, record.ranks, seconds))
+
+
+def exchange(own: Any, ranks: int, seconds: float) -> list[Any]:
+    """[rank] what each rank hands over; every rank must call it.
+
+    Raises:
+        RuntimeError: a rank did not come in time.
+    """
     try:
         # A group of its own: it works on the CPU whatever the run's backend is, and waits no longer than this.
         group = dist.new_group(backend="gloo", timeout=timedelta(seconds=seconds))
-        records: list[Record | None] = [None] * record.ranks
-        dist.all_gather_object(records, record, group=group)
+        found: list[Any] = [None] * ranks
+        dist.all_gather_object(found, own, group=group)
         dist.destroy_process_group(group)
     except RuntimeError as error:
         raise RuntimeError(
-            f"not all of {record.ranks} ranks handed over their record within {seconds:g} s: one of them failed, or "
+            f"not all of {ranks} ranks handed over their record within {seconds:g} s: one of them failed, or "
             "never called this; every rank can save its own instead, to be merged later"
         ) from error
-    return merge([found for found in records if found is not None])
+    return found

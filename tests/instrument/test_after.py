@@ -260,23 +260,6 @@ def test_a_saved_report_says_the_same(tmp_path):
     assert str(report) == str(loaded)
 
 
-def test_generation_inside_training_is_no_part_of_a_window():
-    model = models.llama()
-    optimizer = sgd(model)
-    with watch(model, optimizer, expect="mean of micro-batch means") as report:
-        for _ in range(2):
-            for batch in batches():
-                (model(**batch).loss / len(batches())).backward()
-                model.eval()
-                model.generate(torch.tensor([[3, 4]]), max_new_tokens=3, do_sample=False)
-                model.train()
-            optimizer.step()
-            optimizer.zero_grad()
-
-    assert [(), ()] == [verdict.faults for verdict in report.verdicts]
-    assert [len(batches())] * 2 == [window.after.reach.arrived.shape[1] for window in report.windows]
-
-
 def test_no_tensor_of_a_window_is_kept():
     model = models.llama()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)

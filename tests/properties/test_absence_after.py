@@ -1,6 +1,7 @@
 """R12: with the optimizer watched too, training is bitwise the training without it."""
 
 import contextlib
+import warnings
 
 import pytest
 import torch
@@ -34,7 +35,31 @@ def by_hand(model, shape, kind):
     return optimizer, train
 
 
-def by_trainer(model, shape, kind):
+def in_bfloat16(model, shape, kind):
+    """As by_hand, under autocast."""
+    optimizer, train = by_hand(model, shape, kind)
+    return optimizer, torch.autocast("cpu", torch.bfloat16)(train)
+
+
+def checkpointed(reentrant):
+    """A model whose blocks are run again in backward."""
+
+    def make(seed):
+        model = live_model(seed)
+        # A model warns of its own outdated name.
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+        return model.train()
+
+    return make
+
+
+def by_evaluating_trainer(model, shape, kind):
+    """As by_trainer, evaluated behind each step."""
+    return by_trainer(model, shape, kind, eval_strategy="steps", eval_steps=1)
+
+
+def by_trainer(model, shape, kind, **more):
     """The Trainer's own optimizer."""
     rows = live_rows(shape.lengths, shape.seed)
     settings = {
@@ -43,11 +68,13 @@ def by_trainer(model, shape, kind):
         "remove_unused_columns": False,
         "learning_rate": 1e-2,
         "optim": kind,
+        **more,
     }
     trainer = Trainer(
         model=model,
         args=of_trainer(TrainingArguments, ".", **settings),
         train_dataset=Rows(rows, labels_of(rows, shape.labelled)),
+        eval_dataset=Rows(rows, None) if more else None,
         data_collator=padding_collator("right", 0),
     )
     return trainer.create_optimizer(), trainer.train
@@ -58,6 +85,10 @@ CASES = {
     "by hand, SGD": (live_model, by_hand, "SGD with Nesterov"),
     "by hand, fused": (live_model, by_hand, "fused AdamW"),
     "by hand, LoRA": (lambda seed: models.with_lora(seed), by_hand, "AdamW"),
+    "by hand, autocast": (live_model, in_bfloat16, "AdamW"),
+    "by hand, checkpointed": (checkpointed(False), by_hand, "AdamW"),
+    "by hand, checkpointed reentrantly": (checkpointed(True), by_hand, "AdamW"),
+    "Trainer, evaluating": (live_model, by_evaluating_trainer, "adamw_torch"),
     "Trainer": (live_model, by_trainer, "adamw_torch"),
     "Trainer, LoRA": (lambda seed: models.with_lora(seed), by_trainer, "adamw_torch_fused"),
 }
