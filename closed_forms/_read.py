@@ -88,6 +88,15 @@ def read_pair(chosen: ArrayLike, rejected: ArrayLike, names: tuple[str, str]) ->
     return read_numbers(chosen, pairs, names[0]), read_numbers(rejected, pairs, names[1])
 
 
+def read_finite(values: ArrayLike, name: str) -> Float:
+    """Turn numbers of any shape into a float64 array.
+
+    Raises:
+        ValueError: something else than numbers, or one that is infinite or missing.
+    """
+    return read_numbers(values, np.shape(values), name)
+
+
 def positive(value: float, name: str) -> float:
     """Refuse an option that is not above 0, or infinite.
 

@@ -8,7 +8,7 @@ any reward, or in a group where nothing is left to divide by, gets the advantage
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._read import one_of, positive, read_numbers, shape_of
+from ._read import between, one_of, positive, read_numbers, shape_of
 from ._window import Float
 
 
@@ -123,10 +123,14 @@ def shaped_reward(reward: ArrayLike, low: float, high: float, beta: float, diver
         [i] rewards, NaN where they were.
 
     Raises:
-        ValueError: a divergence that is not finite, or of another length.
+        ValueError: a divergence that is not finite, or of another length; a beta below 0; a range that ends before it
+            begins.
     """
+    if not low <= high:
+        raise ValueError(f"rewards are clipped from low to high, got low={low} and high={high}: give the smaller first")
+    share = between(0, beta, np.inf, "beta")
     r_i = read_numbers(reward, np.shape(divergence), "reward", finite=False)
-    return np.asarray(np.clip(r_i, low, high) - beta * read_numbers(divergence, r_i.shape, "divergence"))
+    return np.asarray(np.clip(r_i, low, high) - share * read_numbers(divergence, r_i.shape, "divergence"))
 
 
 def _read_rewards(rewards: ArrayLike) -> Float:
@@ -150,7 +154,7 @@ def _in_groups(r_i: Float, group: int) -> Float:
     completions = r_i.size
     if group < 2 or completions % group:
         raise ValueError(f"completions come in groups of at least 2, got {completions} of them and group={group}")
-    return r_i.reshape(-1, group)
+    return r_i.reshape(-1, int(group))
 
 
 def _mean(r_gi: Float) -> Float:

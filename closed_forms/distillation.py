@@ -98,9 +98,7 @@ def over_words(
         tail: the rest is one bucket.
     """
     shape, t = shape_of(student), positive(temperature, "temperature")
-    z_nv, q_nv = np.asarray(student, np.float64) / t, np.asarray(teacher, np.float64) / t
-    if q_nv.shape != shape:
-        raise ValueError(f"teacher must have shape {list(shape)}, got {list(q_nv.shape)}")
+    z_nv, q_nv = read_numbers(student, shape, "student") / t, read_numbers(teacher, shape, "teacher") / t
     kept_nv = np.asarray(kept, np.bool_)
     size_n = kept_nv.sum(1) if kept_nv.shape == shape else np.zeros(1)
     if not ((size_n >= 1) & (size_n <= shape[1] - tail)).all():

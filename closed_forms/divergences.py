@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._logistic import log_sigma, sigma
-from ._read import one_of
+from ._read import one_of, read_finite
 from ._window import Float
 
 
@@ -30,9 +30,9 @@ def score(u: ArrayLike, divergence: str, alpha: float = 0.5) -> Float:
         The shape of u; 0 at u = 0.
 
     Raises:
-        ValueError: no such divergence.
+        ValueError: no such divergence; log-ratios, or alpha, that are not finite.
     """
-    u_p = np.asarray(u, dtype=np.float64)
+    u_p = read_finite(u, "u")
     power = _power(divergence, alpha)
     if divergence == "js_divergence":
         return np.asarray(np.log(2) + log_sigma(u_p))
@@ -52,11 +52,13 @@ def slope(u: ArrayLike, divergence: str, alpha: float = 0.5) -> Float:
     Returns:
         The shape of u, positive.
     """
-    u_p = np.asarray(u, dtype=np.float64)
+    u_p = read_finite(u, "u")
     power = _power(divergence, alpha)
     return sigma(-u_p) if divergence == "js_divergence" else np.asarray(np.exp(power * u_p))
 
 
 def _power(divergence: str, alpha: float) -> float:
+    if divergence == "alpha_divergence" and not np.isfinite(alpha):
+        raise ValueError(f"alpha must be finite, got alpha={alpha}")
     powers = {"reverse_kl": 0.0, "forward_kl": -1.0, "js_divergence": 0.0, "alpha_divergence": alpha - 1}
     return powers[one_of(list(powers), divergence, "divergence")]

@@ -10,7 +10,7 @@ Source of all: ``GRPOTrainer._compute_loss``, trl/trainer/grpo_trainer.py.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._read import positive, read_mask, read_tokens
+from ._read import positive, read_finite, read_mask, read_numbers, read_tokens
 from ._window import Float
 
 
@@ -29,9 +29,9 @@ def plain(u: ArrayLike, beta: float) -> Float:
         The shape of u; 0 where the policy is the reference.
 
     Raises:
-        ValueError: beta is not positive.
+        ValueError: beta is not positive; log-ratios that are not finite.
     """
-    return np.asarray(positive(beta, "beta") * np.expm1(-np.asarray(u, dtype=np.float64)))
+    return np.asarray(positive(beta, "beta") * np.expm1(-read_finite(u, "u")))
 
 
 def corrected(u: ArrayLike, q: ArrayLike, beta: float) -> Float:
@@ -48,9 +48,8 @@ def corrected(u: ArrayLike, q: ArrayLike, beta: float) -> Float:
     Returns:
         The shape of u.
     """
-    return np.asarray(
-        -positive(beta, "beta") * np.exp(np.asarray(q, dtype=np.float64)) * np.asarray(u, dtype=np.float64)
-    )
+    u_any = read_finite(u, "u")
+    return np.asarray(-positive(beta, "beta") * np.exp(read_numbers(q, u_any.shape, "q")) * u_any)
 
 
 def corrected_by_sequence(u: ArrayLike, q: ArrayLike, mask: ArrayLike, beta: float) -> Float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._logistic import sigma
-from ._read import positive, read_mask, read_tokens
+from ._read import positive, read_mask, read_numbers, read_tokens
 from ._window import Float
 
 
@@ -101,8 +101,11 @@ def vespo(
         [b]; A where the policy has not moved.
 
     Raises:
-        ValueError: numbers that are not finite.
+        ValueError: numbers that are not finite, or of two lengths; k or lam that are not positive.
     """
+    for name, options in (("rising", rising), ("falling", falling)):
+        for option in options:
+            positive(option, name)
     w, a = _ratio_and_advantage(np.clip(log_weight, np.log(1e-8), 20), advantage)
     k, lam = (np.where(a >= 0, up, down) for up, down in zip(rising, falling))
     return np.asarray(np.exp(lam + k * np.log(w) - lam * w) * a)
@@ -122,10 +125,16 @@ def vespo_log_weight(q: ArrayLike, mask: ArrayLike, sampler: ArrayLike = 1.0) ->
         [b].
 
     Raises:
-        ValueError: a mask that is no rectangle of 0 and 1; scored log-ratios that are not finite.
+        ValueError: a mask that is no rectangle of 0 and 1; scored log-ratios that are not finite; ratios of another
+            shape, negative or missing ones.
     """
     q_bt = read_tokens(q, read_mask(mask), "q")
-    r = np.clip(np.asarray(sampler), 1e-8, np.exp(20)) * np.ones((len(q_bt), 1))
+    r_bt = np.asarray(sampler, dtype=np.float64)
+    if r_bt.shape not in ((), (len(q_bt), 1), q_bt.shape) or not (r_bt >= 0).all():
+        raise ValueError(
+            f"sampler holds ratios of 0 or more of shape {list(q_bt.shape)} or {[len(q_bt), 1]}, got {sampler!r}"
+        )
+    r = np.clip(r_bt, 1e-8, np.exp(20)) * np.ones((len(q_bt), 1))
     return np.asarray(np.clip(q_bt, -20, 20).sum(1) + np.log(r).sum(1))
 
 
@@ -170,9 +179,10 @@ def geometric(q: ArrayLike, advantage: ArrayLike, mask: ArrayLike, low: float, h
         ValueError: a mask that is no rectangle of 0 and 1; numbers that are not finite; an option that is not positive.
     """
     mask_bt = read_mask(mask)
-    q_bt, rising = read_tokens(q, mask_bt, "q"), np.asarray(advantage)[:, None] > 0
+    a_b = read_numbers(advantage, mask_bt.shape[:1], "advantage")
+    q_bt, rising = read_tokens(q, mask_bt, "q"), a_b[:, None] > 0
     held = np.where(rising, np.minimum(q_bt, positive(high, "high")), np.maximum(q_bt, -positive(low, "low")))
-    s_b, a_b = _ratio_and_advantage(mean_log_ratio(held, mask_bt), advantage)
+    s_b = np.exp(mean_log_ratio(held, mask_bt))
     return np.asarray(mask_bt * (held == q_bt) * (s_b * a_b / np.maximum(mask_bt.sum(1), 1))[:, None])
 
 
@@ -202,6 +212,12 @@ def old_policy_is_current(accumulation: int, steps_per_generation: int, iteratio
 
 def _ratio_and_advantage(q: ArrayLike, advantage: ArrayLike) -> tuple[Float, Float]:
     q_any, a_any = np.asarray(q, dtype=np.float64), np.asarray(advantage, dtype=np.float64)
+    widths = zip(reversed(q_any.shape), reversed(a_any.shape))
+    if any(n != m and 1 not in (n, m) for n, m in widths):
+        raise ValueError(
+            f"advantages must fit the log-ratios, got shapes {list(a_any.shape)} and {list(q_any.shape)}: give one for "
+            "each, or [b, 1] for [b, t]"
+        )
     if not (np.isfinite(q_any).all() and np.isfinite(a_any).all()):
         raise ValueError(f"log-ratios and advantages must be finite, got {q!r} and {advantage!r}: mask such tokens")
     return np.exp(q_any), a_any

@@ -27,13 +27,17 @@ def loss_mask(completion: ArrayLike, tool: ArrayLike, truncated: ArrayLike) -> M
         [b, t] booleans.
 
     Raises:
-        ValueError: masks that are no rectangles of 0 and 1, or of two shapes; another number of rows.
+        ValueError: masks that are no rectangles of 0 and 1, or of two shapes; truncated is not one of 0 and 1 for each
+            row.
     """
     mask_bt = read_mask(completion, "completion")
     wrote_bt = read_mask(tool, "tool")
     if wrote_bt.shape != mask_bt.shape:
         raise ValueError(f"tool must have the shape of completion, got {wrote_bt.shape} for {mask_bt.shape}")
-    ended_b = read_numbers(truncated, mask_bt.shape[:1], "truncated") == 0
+    cut_b = read_numbers(truncated, mask_bt.shape[:1], "truncated")
+    if not np.isin(cut_b, (0, 1)).all():
+        raise ValueError(f"truncated holds 0 or 1 for each completion, got {truncated!r}: mark each")
+    ended_b = cut_b == 0
     return np.asarray(mask_bt & wrote_bt & ended_b[:, None])
 
 
@@ -113,8 +117,10 @@ def sampler_ratio(
         [b, t] for tokens, [b, 1] for sequences; 1 where both agree.
 
     Raises:
-        ValueError: an unknown mode; shapes that differ; numbers that are not finite.
+        ValueError: an unknown mode; shapes that differ; numbers that are not finite; bounds that end before they begin.
     """
+    if not low <= high:
+        raise ValueError(f"ratios are bound from low to high, got low={low} and high={high}: give the smaller first")
     one_of(["token_truncate", "token_mask", "sequence_truncate", "sequence_mask"], mode, "mode")
     mask_bt = read_mask(mask)
     known_bt = mask_bt & ~np.isnan(read_numbers(sampled, mask_bt.shape, "sampled", finite=False))

@@ -25,7 +25,7 @@ micro-batches that the window really has, the last one of an epoch included.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._read import positive, read_mask, read_numbers
+from ._read import Mask, positive, read_mask, read_numbers, read_tokens
 from ._window import Counts, Float
 
 
@@ -127,12 +127,12 @@ def at_tokens(mask: ArrayLike, factor: ArrayLike, multiplier: ArrayLike = 1.0) -
         [b, t], 0 where the mask is 0.
 
     Raises:
-        ValueError: a mask that is no rectangle of 0 and 1; a factor or multiplier of another shape.
+        ValueError: a mask that is no rectangle of 0 and 1; a factor or multiplier of another shape, or not finite where
+            something is scored.
     """
     mask_bt = read_mask(mask)
-    return np.where(
-        mask_bt, _fitted(multiplier, mask_bt.shape, "multiplier") * _fitted(factor, mask_bt.shape, "factor"), 0
-    )
+    q_bt, c_bt = _fitted(multiplier, mask_bt, "multiplier"), _fitted(factor, mask_bt, "factor")
+    return np.where(mask_bt, q_bt * c_bt, 0)
 
 
 def at_sequences(mask: ArrayLike, factor: ArrayLike, multiplier: ArrayLike = 1.0) -> Float:
@@ -149,7 +149,7 @@ def at_sequences(mask: ArrayLike, factor: ArrayLike, multiplier: ArrayLike = 1.0
     """
     mask_bt = read_mask(mask)
     c_b = read_numbers(factor, (mask_bt.shape[0], 1), "factor")
-    kept_b = np.where(mask_bt, _fitted(multiplier, mask_bt.shape, "multiplier"), 0).sum(1, keepdims=True)
+    kept_b = np.where(mask_bt, _fitted(multiplier, mask_bt, "multiplier"), 0).sum(1, keepdims=True)
     return np.asarray(mask_bt * c_b * kept_b / np.maximum(mask_bt.sum(1, keepdims=True), 1))
 
 
@@ -160,8 +160,8 @@ def _lengths(mask: ArrayLike) -> Counts:
     return length_b
 
 
-def _fitted(values: ArrayLike, shape: tuple[int, ...], name: str) -> Float:
-    given = np.asarray(values)
+def _fitted(values: ArrayLike, mask_bt: Mask, name: str) -> Float:
+    given, shape = np.asarray(values), mask_bt.shape
     if given.shape not in ((), (shape[0], 1), shape):
         raise ValueError(f"{name} must have shape {list(shape)} or {[shape[0], 1]}, got {list(given.shape)}")
-    return np.asarray(given * np.ones(shape))
+    return read_tokens(given * np.ones(shape), mask_bt, name)

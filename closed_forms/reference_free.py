@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._logistic import sigma
-from ._read import positive, read_pair
+from ._read import positive, read_finite, read_pair
 from ._window import Float
 from .preference import Pair, smoothed_sigmoid
 
@@ -58,8 +58,13 @@ def alphapo_score(log_p: ArrayLike, alpha: float) -> Pair:
 
     Returns:
         [p] scores and [p] slopes.
+
+    Raises:
+        ValueError: numbers that are not finite.
     """
-    l_p = np.asarray(log_p, dtype=np.float64)
+    l_p = read_finite(log_p, "log_p")
+    if not np.isfinite(alpha):
+        raise ValueError(f"alpha must be finite, got alpha={alpha}")
     return (-np.expm1(-alpha * l_p) / alpha if alpha else l_p), np.exp(-alpha * l_p)
 
 

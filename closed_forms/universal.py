@@ -50,7 +50,17 @@ def aligned(student: Sequence[int], teacher: Sequence[int]) -> list[tuple[list[i
 
 
 def merged(p: Float, said: Sequence[int], groups: Groups, merge: str) -> Float:
-    """[g, v] A of the module's equation, from p [n, v]; the base is the "first" or the "last" position of a group."""
+    """[g, v] A of the module's equation, from p [n, v]; the base is the "first" or the "last" position of a group.
+
+    Raises:
+        ValueError: fewer tokens than rows of p, one that is no word, a group that is empty or holds another
+            position; a merge that is not known.
+    """
+    n, v = p.shape
+    if len(said) < n or not all(0 <= word < v for word in said):
+        raise ValueError(f"said holds one of {v} words for each of {n} positions, got {list(said)}: give each its id")
+    if not all(group and all(0 <= j < n for j in group) for group in groups):
+        raise ValueError(f"groups hold positions of 0 to {n - 1}, at least one each, got {list(groups)}")
     rows = []
     for group in groups:
         base = group[0] if one_of(MERGES, merge, "merge") == "first" else group[-1]
