@@ -7,6 +7,7 @@ inside a hook is kept and raised when the capture ends.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from math import isfinite
 from types import TracebackType
 from typing import Any
 
@@ -185,7 +186,7 @@ class Capture:
             # Twice, since what averages over the ranks may queue its own end later than this.
             queue(lambda: queue(self._end_backward))
         # A finite sum has finite terms only, and is found eight times sooner than all of them are looked at.
-        if not bool(gradient.sum().isfinite()) and not bool(gradient.isfinite().all()):
+        if not isfinite(gradient.sum().item()) and not bool(gradient.isfinite().all()):
             # A loss scaler may yet throw it away; a step on it is an error.
             self._unfinished.meet(forward.index, self._where)
             self._open.lost.append(forward)

@@ -10,14 +10,16 @@ Letters: n positions, h hidden size.
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .after_record import Addends
 from .last_linear import LastLinear
 from .last_norm import LastNorm
-from .norms import own_part
+from .norms import in_numbers, own_part
 from .reach import Guard
+from .record import Floats, Ints
 from .shards import Layout, part_of_gradient
 
 
@@ -53,8 +55,8 @@ class Closure:
         self._backward = 0
         self._head: list[Share] = []
         self._rows: list[tuple[Tensor, Share]] = []
-        self._held: Tensor | None = None
-        self._left: Tensor | None = None
+        self._held: Floats | None = None
+        self._left: Floats | None = None
 
     def attach(self, guard: Guard) -> None:
         """Set the hooks."""
@@ -84,18 +86,25 @@ class Closure:
             output.register_hook(lambda gradient: guard(self._embedded, ids, rows, gradient))
 
     def _embedded(self, ids: Tensor, rows: Tensor, gradient: Tensor) -> None:
-        product = (rows * gradient.detach()).flatten(0, -2)
-        kept = ids.flatten() != (-1 if self._embedding.padding_idx is None else self._embedding.padding_idx)
-        share = Share(product.sum(-1, dtype=torch.float64)[kept], product.abs().sum(-1, dtype=torch.float64)[kept], 1)
-        self._rows.append((ids.flatten()[kept], share))
+        product, ids = (rows * gradient.detach()).flatten(0, -2), ids.flatten()
+        value = product.sum(-1, dtype=torch.float64)
+        size = product.abs_().sum(-1, dtype=torch.float64)
+        if self._embedding.padding_idx is not None:
+            kept = ids != self._embedding.padding_idx
+            ids, value, size = ids[kept], value[kept], size[kept]
+        self._rows.append((ids, Share(value, size, 1)))
 
     def arrived(self, hidden_bth: Tensor, gradient_bth: Tensor, weight_bt: Any) -> None:
         """Add what the positions of one forward contribute; weight_bt is what was read of each target."""
         hidden_nh, gradient_nh = hidden_bth.flatten(0, 1), gradient_bth.flatten(0, 1)
-        if self._trains_norm():
-            self._add(*self.norm.share(hidden_nh, gradient_nh), hidden_nh.shape[0])
-        if self.head is not None and id(self.head) in self._trains:
-            value = (hidden_nh * gradient_nh).sum(dtype=torch.float64)
+        norm, head = self._trains_norm(), self.head is not None and id(self.head) in self._trains
+        if not (norm or head):
+            return
+        total_h, size_h = products(hidden_nh, gradient_nh)
+        if norm:
+            self._add(*self.norm.share(total_h, size_h, gradient_nh), hidden_nh.shape[0])
+        if head:
+            value = total_h.sum()
             # With columns J_v, sum_v |dz_nv| |J_v| |h_n| is at most 2 w_n max_v |J_v| |h_n|: dz_n = w_n (p_n - onehot).
             weight_n = torch.as_tensor(weight_bt, device=hidden_nh.device).flatten().nan_to_num().abs()
             size = 2 * self.largest.to(value.device) * (weight_n * hidden_nh.norm(dim=-1).double()).sum()
@@ -117,9 +126,14 @@ class Closure:
 
     def ended(self) -> None:
         """Copy the gradient there at the end of a backward."""
-        place = self._place()[1]
-        self._held = None if place is None else place.gradient()
+        self._held = self._gradient()
         self._backward += 1
+
+    def _gradient(self) -> Floats | None:
+        """A copy of what the gradient there is now."""
+        place = self._place()[1]
+        gradient = None if place is None else place.gradient()
+        return None if gradient is None else gradient.cpu().numpy()
 
     def drop(self) -> None:
         """Forget what came in backwards that are over."""
@@ -131,16 +145,15 @@ class Closure:
 
         Where it was clipped by value, each element of what is due is: that of a sum of rows is not known.
         """
-        where, place = self._place()
-        now = None if place is None else place.gradient()
-        if now is None or self._held is None or not bool(self._held.any()):
+        now = self._gradient()
+        if now is None or self._held is None or not self._held.any():
             return float("nan")
         due = factor * self._held
         if bound == bound:
-            if where != "last norm":
+            if not self._trains_norm():
                 return float("nan")
-            due = due.clamp(-bound, bound)
-        return float((now - due).norm() / due.norm())
+            due = due.clip(-bound, bound)
+        return float(np.linalg.norm(now - due) / np.linalg.norm(due))
 
     def read(self, names: dict[int, str], factor: dict[int, float]) -> tuple[list[Addends], tuple[str, ...]]:
         """What was added up, next to the gradients that are held; and start anew.
@@ -155,12 +168,11 @@ class Closure:
         found, why = [], []
         where, place = self._place()
         if self._parts and self._held is not None:
-            parts = [torch.stack([s.value for s in shares]).sum(0) for shares in self._parts.values()]
+            parts = [in_all([share.value for share in shares]) for shares in self._parts.values()]
             every = [share for shares in self._parts.values() for share in shares]
-            size, terms = torch.stack([share.size for share in every]).sum(0), sum(share.terms for share in every)
-            left = torch.zeros(0) if self._left is None else self._left
-            name = names.get(id(place.module.weight), "")
-            found.append(addends(where, name, self._held, torch.stack(parts), size, terms, left=left))
+            size, terms = in_all([share.size for share in every]), sum(share.terms for share in every)
+            left, name = np.zeros(0) if self._left is None else self._left, names.get(id(place.module.weight), "")
+            found.append(Addends(where, name, no_ids(), self._held, np.array(parts), size, terms, left))
             self._left = self._held
         else:
             why.append(f"last norm: {self.norm.why or 'no gradient came to its weight'}")
@@ -184,24 +196,25 @@ class Closure:
         by = 1.0 if head is None else factor.get(id(head.weight), 1.0)
         part = None if head is None else part_of_gradient(head.weight, self._layouts)
         if self._head and by and head is not None and part is not None and not shared:
-            measured = inner(part, own_part(head.weight.detach())) / by
             shares = [*self._head, *(Share(s.value.sum(), s.size.sum(), s.value.numel()) for _, s in self._rows * tied)]
-            value, size = (
-                torch.stack(column).sum() for column in ([s.value for s in shares], [s.size for s in shares])
-            )
+            taken = [inner(part, own_part(head.weight.detach())), *(s.value for s in shares), *(s.size for s in shares)]
+            measured, value, size = np.split(in_numbers(taken), [1, 1 + len(shares)])
             terms = sum(s.terms for s in shares) + head.out_features
             where, name = "tied embedding" if tied else "head", names.get(id(head.weight), "")
-            found.append(addends(where, name, measured[None], value[None, None], size[None], terms))
+            value, size = value.sum(keepdims=True)[None], size.sum(keepdims=True)
+            found.append(Addends(where, name, no_ids(), measured / by, value, size, terms, np.zeros(0)))
         by = 1.0 if embedding is None else factor.get(id(embedding.weight), 1.0)
         part = None if embedding is None else part_of_gradient(embedding.weight, self._layouts)
         if self._rows and by and not (tied or self._tied) and part is not None:
             ran = torch.cat([ids for ids, _ in self._rows])
-            ids, measured = self._by_row(embedding, part, ran.unique())
-            place, measured = torch.searchsorted(ids, ran), measured / by
+            ids, measured = (x.cpu().numpy() for x in self._by_row(embedding, part, ran.unique()))
+            place = np.searchsorted(ids, ran.cpu().numpy())
             sums = [torch.cat(column) for column in ([s.value for _, s in self._rows], [s.size for _, s in self._rows])]
-            value, size = (torch.zeros(ids.shape, dtype=x.dtype, device=x.device).index_add(0, place, x) for x in sums)
-            name, terms = names.get(id(embedding.weight), ""), place.numel() + embedding.embedding_dim
-            found.append(addends("embedding rows", name, measured, value[None], size, terms, ids))
+            each: list[Any] = [np.bincount(place, x.cpu().numpy(), ids.size) for x in sums]
+            name, terms = names.get(id(embedding.weight), ""), place.size + embedding.embedding_dim
+            found.append(
+                Addends("embedding rows", name, ids, measured / by, each[0][None], each[1], terms, np.zeros(0))
+            )
         return found
 
     def _by_row(self, embedding: Any, gradient: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -222,27 +235,29 @@ class Closure:
         return every, whole
 
 
+def products(hidden_nh: Tensor, gradient_nh: Tensor) -> tuple[Tensor, Tensor]:
+    """[h] sum over positions of hidden state times gradient, and of its absolute values, in float64."""
+    work = torch.promote_types(hidden_nh.dtype, torch.float32)
+    product_nh = hidden_nh.to(work) * gradient_nh.to(work)
+    total_h = product_nh.sum(0, dtype=torch.float64)
+    return total_h, product_nh.abs_().sum(0, dtype=torch.float64)
+
+
 def inner(one: Tensor, other: Tensor) -> Tensor:
     """<one, other> of two tensors in float64, some rows at a time: all products at once would take two heads' room."""
     rows = max(1, 2**20 // max(1, one[:1].numel()))
     return torch.stack([(a * b).sum(dtype=torch.float64) for a, b in zip(one.split(rows), other.split(rows))]).sum()
 
 
-def addends(
-    place: str,
-    name: str,
-    held: Tensor,
-    parts: Tensor,
-    size: Tensor,
-    terms: int,
-    ids: Tensor | None = None,
-    left: Tensor | None = None,
-) -> Addends:
-    """As numbers."""
-    none = torch.zeros(0)
-    ids, left = (none.long() if ids is None else ids), (none if left is None else left)
-    read = [x.double().cpu().numpy() for x in (held, parts, size, left)]
-    return Addends(place, name, ids.cpu().numpy(), read[0], read[1], read[2], terms, read[3])
+def no_ids() -> Ints:
+    """Where nothing is told by rows."""
+    return np.zeros(0, dtype=np.int64)
+
+
+def in_all(shares: list[Tensor]) -> Floats:
+    """Their sum, as numbers."""
+    found: Floats = np.sum([share.cpu().numpy() for share in shares], 0)
+    return found
 
 
 def own(module: nn.Module) -> Iterable[tuple[str, nn.Parameter]]:

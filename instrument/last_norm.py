@@ -81,25 +81,23 @@ class LastNorm:
         twin.__dict__.pop("weight", None)
         return type(self.module).forward(twin, drawn)
 
-    def share(self, hidden_nh: Tensor, gradient_nh: Tensor) -> tuple[Tensor, Tensor]:
+    def share(self, total_h: Tensor, size_h: Tensor, gradient_nh: Tensor) -> tuple[Tensor, Tensor]:
         """[h] sum over positions of the weight's gradient, and of its absolute values, in float64.
 
         d weight = sum_n g_n x_n with x = (out - bias) / (weight + shift)
+
+        Args:
+            total_h, size_h: sum over positions of g_n out_n, and of its absolute values, in float64.
+            gradient_nh: g, of the output.
         """
-        weight_h = self.module.weight.detach().to(hidden_nh.device) + self.shift
+        weight_h = self.module.weight.detach().to(total_h.device) + self.shift
         bias = getattr(self.module, "bias", None)
-        work = torch.promote_types(hidden_nh.dtype, torch.float32)
-        hidden_nh, gradient_nh = hidden_nh.to(work), gradient_nh.to(work)
-        size_nh = (hidden_nh * gradient_nh).abs_()
-        size_h = size_nh.sum(0, dtype=torch.float64)
-        del size_nh
         if bias is not None:
-            size_h += (gradient_nh.abs() * bias.detach().abs()).sum(0, dtype=torch.float64)
-            hidden_nh = hidden_nh - bias.detach()
-        total_h = (hidden_nh * gradient_nh).sum(0, dtype=torch.float64)
-        scale_h = torch.where(weight_h == 0, 1, weight_h).double()
-        known_h = weight_h != 0
-        return total_h / scale_h * known_h, size_h / scale_h.abs() * known_h
+            bias_h = bias.detach().double().to(total_h.device)
+            total_h = total_h - bias_h * gradient_nh.sum(0, dtype=torch.float64)
+            size_h = size_h + bias_h.abs() * gradient_nh.abs().sum(0, dtype=torch.float64)
+        scale_h = torch.where(weight_h == 0, float("inf"), weight_h.double())
+        return total_h / scale_h, size_h / scale_h.abs()
 
     def gradient(self) -> Tensor | None:
         """[h] a copy of what the weight's gradient is now, in float64; 0 where nothing is known or held."""

@@ -174,7 +174,7 @@ def read_live(
     for start in range(0, hidden_nh.shape[0], step):
         part = slice(start, start + step)
         parts.append(read_part(head, hidden_nh[part].to(work), gradient_nh[part], target_n[part], width))
-    read = LiveReading(*(torch.cat(column) for column in zip(*parts)))
+    read = parts[0] if len(parts) == 1 else LiveReading(*(torch.cat(column) for column in zip(*parts)))
     return read._replace(amplification=read.amplification * head.largest)
 
 
@@ -187,7 +187,7 @@ def read_part(
     unit_nh = expected_nh - column_nh
     read = readout.read_weights(gradient_nh, unit_nh)
     head.note_largest(column_nh)
-    amplification_n = 1 / unit_nh.double().norm(dim=-1)
+    amplification_n = 1 / torch.linalg.vector_norm(unit_nh, dim=-1, dtype=torch.float64)
     uniform_n, uniform_loss_n = torch.zeros_like(read.weight), torch.full_like(read.weight, math.nan)
     odd_n = readout.unexplained(read, amplification_n * head.largest)
     if bool(odd_n.any()):
@@ -203,17 +203,17 @@ def read_part(
 
 def expected_column(head: LinearHead | ReplayedHead, hidden_nh: Tensor, width: int) -> tuple[Tensor, Tensor]:
     """sum_v p_v dz_v/dh [n, h] and log sum_v exp z_v [n], slice by slice with a running maximum."""
-    top_n = torch.full_like(hidden_nh[:, 0], -math.inf)
-    mass_n = torch.zeros_like(top_n)
-    mean_nh = torch.zeros_like(hidden_nh)
+    top_n = mass_n = mean_nh = hidden_nh[:, :0]
     for start in range(0, head.vocabulary, width):
         logits_nv, pull = head.slice(hidden_nh, start, min(start + width, head.vocabulary))
-        new_n = torch.maximum(top_n, logits_nv.amax(-1))
+        new_n = torch.maximum(top_n, logits_nv.amax(-1)) if start else logits_nv.amax(-1)
         share_nv = logits_nv.sub_(new_n[:, None]).exp_()
-        shrink_n = (top_n - new_n).exp_()
-        mass_n = mass_n * shrink_n + share_nv.sum(-1)
-        mean_nh = mean_nh * shrink_n[:, None] + pull(share_nv)
-        top_n = new_n
+        new_mass_n, new_mean_nh = share_nv.sum(-1), pull(share_nv)
+        if start:
+            shrink_n = (top_n - new_n).exp_()
+            new_mass_n += mass_n * shrink_n
+            new_mean_nh += mean_nh * shrink_n[:, None]
+        top_n, mass_n, mean_nh = new_n, new_mass_n, new_mean_nh
         # Or this slice would still be there while the next one is made.
         del logits_nv, share_nv, pull
     return mean_nh / mass_n[:, None], top_n + mass_n.log()

@@ -132,11 +132,13 @@ def read_batch(head: Head, forward: Forward, hidden_bth: Tensor, gradient_bth: T
     whole["document"] = documents_of(forward)
     # Elsewhere no gradient came, and nothing else was computed.
     other = [0.0 if name in ("weight", "remainder", "uniform") else math.nan for name in LiveReading._fields]
-    filled_btf = torch.tensor(other, dtype=torch.float64, device=ids_bt.device).repeat(*ids_bt.shape, 1)
-    filled_btf.flatten(0, 1)[active_n] = torch.stack(read, -1)
-    whole |= zip(LiveReading._fields, filled_btf.unbind(-1))
-    whole["on_padding"], whole["on_tokens"] = (torch.where(at, size_bt, 0).max() for at in (~mask_bt, mask_bt))
-    return {name: values.cpu().numpy() for name, values in whole.items()}
+    found = {name: values.cpu().numpy() for name, values in whole.items()}
+    filled_ft = np.repeat(np.array(other)[:, None], ids_bt.numel(), 1)
+    filled_ft[:, active_n.cpu().numpy()] = torch.stack(read).cpu().numpy()
+    found |= zip(LiveReading._fields, filled_ft.reshape(-1, *ids_bt.shape))
+    size, there = size_bt.cpu().numpy(), found["mask"]
+    found["on_padding"], found["on_tokens"] = (np.where(at, size, 0).max(initial=0) for at in (~there, there))
+    return found
 
 
 def documents_of(forward: Forward) -> Tensor:
@@ -160,7 +162,9 @@ def split_rows(read: dict[str, NDArray[Any]], micro_batch: int) -> list[Row]:
         # A row's last token predicts nothing unless a label says so, as when shifted labels were handed over.
         if read["scored"][b, kept[-1]] or read["weight"][b, kept[-1]] != 0:
             at = kept
-        got = {name: read[name][b, at] for name in ("target", "scored", *LiveReading._fields)}
+        # With padding at an end only a copy of one piece, which is made sooner than one of places by their number.
+        span = slice(kept[0], kept[0] + at.size) if kept[-1] - kept[0] == kept.size - 1 else at
+        got: dict[str, Any] = {name: read[name][b, span].copy() for name in ("target", "scored", *LiveReading._fields)}
         rows.append(
             Row(
                 ids=read["ids"][b, kept],

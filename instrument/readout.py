@@ -37,9 +37,9 @@ def read_weights(gradient_nh: Tensor, unit_nh: Tensor) -> Weights:
     g_nh, r_nh = gradient_nh.double(), unit_nh.double()
     dot_n = (g_nh * r_nh).sum(-1)
     square_n = (r_nh * r_nh).sum(-1)
-    weight_n = dot_n / square_n
-    remainder_n = (g_nh - weight_n[:, None] * r_nh).norm(dim=-1) / square_n.sqrt()
-    cosine_n = dot_n / (g_nh.norm(dim=-1) * square_n.sqrt())
+    weight_n, norm_n = dot_n / square_n, square_n.sqrt()
+    cosine_n = dot_n / (g_nh.norm(dim=-1) * norm_n)
+    remainder_n = torch.addcmul(g_nh, weight_n[:, None], r_nh, value=-1).norm(dim=-1) / norm_n
     return Weights(weight_n, cosine_n, remainder_n)
 
 

@@ -60,10 +60,10 @@ def test_the_operations_of_a_window_are_bounded_for_each_parameter_and_beside_th
         (plain, _), (watched, parameters[layers]) = (second_window(on, layers) for on in (False, True))
         over[layers] = watched.operations - plain.operations
 
-    # 6 and 299 as counted with torch 2.13: whoever reads a gradient, a parameter or its state once more is over it.
+    # 6 and 210 as counted with torch 2.13: whoever reads a gradient, a parameter or its state once more is over it.
     each = (over[4] - over[1]) / (parameters[4] - parameters[1])
     assert each <= 7
-    assert over[1] - each * parameters[1] <= 320
+    assert over[1] - each * parameters[1] <= 230
 
 
 @pytest.mark.parametrize("tokens", [1024, 2048])
