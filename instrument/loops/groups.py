@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from datasets import Dataset
 
 from ..gathering import place
@@ -125,8 +126,16 @@ class Answers:
         setattr(trainer.model, SEAM, generating(given, note))
 
     def next(self, prompts: list[str]) -> list[int]:
-        """Numbers of the completions of these prompts, each of which comes once per completion."""
+        """Numbers of the completions of these prompts, each of which comes once per completion, on whichever rank.
+
+        Every rank must call it, since a group may lie on several.
+        """
+        rank, ranks = place()
         seen: Counter[str] = Counter()
+        if ranks > 1:
+            of_ranks: list[list[str]] = [[]] * ranks
+            torch.distributed.all_gather_object(of_ranks, prompts)
+            seen.update(prompt for earlier in of_ranks[:rank] for prompt in earlier)
         numbers = []
         for prompt in prompts:
             numbers.append(self.first[prompt] + seen[prompt])
@@ -206,17 +215,18 @@ def read_size(groups: Sequence[Group], generation: int) -> int:
     """G, the completions of each group.
 
     Args:
-        generation: completions that are generated at once, on each rank.
+        generation: completions that are generated at once on each rank; a group may lie on several.
 
     Raises:
         ValueError: groups of several sizes, of fewer than two, or of a size that does not divide the generation; groups
             that do not fill the last generation.
     """
+    generation *= place()[1]
     sizes = sorted({len(group.completions) for group in groups})
     if len(sizes) != 1 or sizes[0] < 2 or generation % sizes[0]:
         raise ValueError(
             f"groups hold {sizes} completions and a generation {generation}: every group needs the same number, at "
-            "least 2, and it must divide micro_batch x steps_per_generation"
+            "least 2, and it must divide micro_batch x steps_per_generation, times the ranks"
         )
-    refuse_part_of_generation(sizes[0] * len(groups), generation * place()[1])
+    refuse_part_of_generation(sizes[0] * len(groups), generation)
     return sizes[0]

@@ -101,3 +101,28 @@ def test_a_token_is_divided_by_the_tokens_of_the_generations_of_all_ranks(loss_t
     # A generation of all ranks has the micro-batches of all of them.
     told = Options(**options, steps_per_generation=2 * steps)
     assert_follows(driven.windows, of_grpo(driven, [r for group in groups for r in group.rewards], 2, told))
+
+
+@st.composite
+def spread(draw):
+    """Groups of two, some on both ranks, and how they are split; the rewards of a group differ."""
+    micro_batch, steps = draw(st.sampled_from([(1, 1), (3, 1), (1, 3)]))
+    ids, groups = Ids(draw(seeds)), []
+    for _ in range(micro_batch * steps * draw(st.integers(1, 2))):
+        completions = tuple((*ids.take(n), 2) for n in draw(st.tuples(lengths, lengths)))
+        rewards = draw(st.tuples(st.integers(-64, 0), st.integers(1, 64)))
+        groups.append(Group(ids.take(1), completions, [[r / 64] for r in rewards]))
+    return groups, micro_batch, steps
+
+
+@pytest.mark.parametrize("loss_type", ["grpo", "dapo"])
+@fewest
+@given(drawn=spread(), scale=st.sampled_from(["group", "batch", "none"]), seed=seeds)
+def test_a_group_that_lies_on_both_ranks_has_one_baseline(loss_type, drawn, scale, seed):
+    groups, micro_batch, steps = drawn
+    options = {"loss_type": loss_type, "beta": 0.0, "scale_rewards": scale}
+    split = {"micro_batch": micro_batch, "steps_per_generation": steps, "gradient_accumulation_steps": steps}
+    driven = together(*on_ranks(rewarded, groups, seed, {**options, **split}))
+
+    told = Options(**options, steps_per_generation=2 * steps)
+    assert_follows(driven.windows, of_grpo(driven, [r for group in groups for r in group.rewards], 2, told))
