@@ -5,6 +5,7 @@ Written with the standard library alone, as all of this package: it must run whe
 
 import argparse
 import difflib
+import errno
 import inspect
 import os
 import signal
@@ -171,8 +172,13 @@ if __name__ == "__main__":
     try:
         status = main()
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read has read enough; Python flushes once more on its way out.
+    except OSError as problem:
+        if problem.errno not in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        # Of a broken pipe nothing is said, since whoever read has read enough.
+        if problem.errno != errno.EPIPE:
+            print(f"python -m faults: the output cannot be written: {problem.strerror}: make room", file=sys.stderr)
+        # Python flushes once more on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     sys.exit(status)

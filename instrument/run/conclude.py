@@ -3,7 +3,7 @@
 from typing import Any
 
 from .find import Finder
-from .finding import FAULT
+from .finding import FAULT, Finding
 from .given import GivenRows
 from .outcome import Outcome
 from .ranks import Meeting
@@ -33,9 +33,18 @@ def conclude(
             return None
         if not reason:
             record, reason, heard = meeting.gather()
+    if attached is None and (astray := in_no_optimizer(finder)):
+        return Outcome(findings=astray, **known)
     if attached is None or record is None:
         return Outcome(reason=reason, **known)
-    decoder = load_tokenizer(tokenizer) if tokenizer else attached.around.tokenizer
+    decoder = attached.around.tokenizer
+    if tokenizer:
+        try:
+            decoder = load_tokenizer(tokenizer)
+        # Of whatever kind: the run is measured, and its verdict needs no text.
+        except Exception as problem:
+            said = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            known["notes"].append(f"--tokenizer {tokenizer} cannot be loaded ({said}): give a folder that holds one")
     known |= {
         "model": finder.model,
         "tokenizer": reader_of(record, decoder),
@@ -98,6 +107,23 @@ def why_nothing(finder: Finder, ending: Ending) -> str:
     if finder.made:
         return f"{how(ending)} without running a model with gradients on: it trains nothing in this process{ELSEWHERE}"
     return f"{how(ending)} without an optimizer: it trains nothing in this process{ELSEWHERE}"
+
+
+def in_no_optimizer(finder: Finder) -> list[Finding]:
+    """Models whose optimizer stepped and holds what is frozen of them, and nothing that is to be trained."""
+    if not finder.moved or finder.refused:
+        return []
+    return [
+        Finding(
+            "not-in-optimizer",
+            FAULT,
+            f"{len(names)} of {len(names)} trainable parameters are in no group of the optimizer, which holds frozen "
+            f"ones of {model} alone, so nothing is trained: {', '.join(names[:2])}"
+            + (f" and {len(names) - 2} more" if names[2:] else ""),
+            (),
+        )
+        for model, names in finder.astray.items()
+    ]
 
 
 def how(ending: Ending) -> str:

@@ -37,6 +37,8 @@ class Finder:
         also: classes of other models that an optimizer trains.
         refused: class of each trained module that could not be measured, and why.
         ran: classes of modules that ran with gradients on and that no optimizer holds.
+        astray: of those, by class, the names of the trainable parameters where an optimizer holds frozen ones only.
+        moved: an optimizer took a step.
         imported: torch was imported.
         made: an optimizer was made.
         late: the model ran before its optimizer was there, so its first step was not measured.
@@ -51,6 +53,8 @@ class Finder:
         self.also: list[str] = []
         self.refused: dict[str, str] = {}
         self.ran: list[str] = []
+        self.astray: dict[str, list[str]] = {}
+        self.moved = False
         self.imported = self.made = self.late = self.stopped = self.done = False
         self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = False
@@ -125,6 +129,8 @@ class Finder:
         if not any(holds(optimizer, module) for optimizer in self.optimizers):
             self._early.add(id(module))
             self.ran = list(dict.fromkeys([*self.ran, name]))
+            if any(holds(optimizer, module, trainable=False) for optimizer in self.optimizers):
+                self.astray[name] = [part for part, p in module.named_parameters() if p.requires_grad]
         elif id(module) in self._early:
             self.late = True
             # Looked at again when a step has ended the window of which a forward was missed.
@@ -148,6 +154,7 @@ class Finder:
         if self.done:
             return
         self.optimizers.add(optimizer)
+        self.moved = True
         self._early.clear()
         if self._chosen is None or not holds(optimizer, self._chosen):
             return
@@ -173,7 +180,7 @@ def inside_backward() -> bool:
     return bool(torch._C._current_graph_task_id() != -1)
 
 
-def holds(optimizer: Any, module: Any) -> bool:
-    """Whether an optimizer holds a trainable parameter of a module."""
+def holds(optimizer: Any, module: Any, trainable: bool = True) -> bool:
+    """Whether an optimizer holds a trainable parameter of a module, or a frozen one."""
     held = {id(p) for group in getattr(optimizer, "param_groups", []) for p in group["params"]}
-    return any(id(p) in held for p in module.parameters() if p.requires_grad)
+    return any(id(p) in held for p in module.parameters() if p.requires_grad == trainable)

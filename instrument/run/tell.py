@@ -19,7 +19,8 @@ def tell(console: Console, outcome: Outcome) -> None:
     show(console, line)
     for finding in outcome.findings:
         if finding.level == FAULT:
-            show(console, f"  stage: {finding.stage()}; in {windows_of(finding.windows)} of {count(outcome)}")
+            where = f"; in {windows_of(finding.windows)} of {count(outcome)}" if finding.windows else ""
+            show(console, f"  stage: {finding.stage()}{where}")
             show(console, f"  what to do: {LINK}#{finding.code}")
             for stage in outcome.stages:
                 show(console, f"    {stage}")
@@ -29,7 +30,8 @@ def tell(console: Console, outcome: Outcome) -> None:
         if finding.said in said:
             continue
         link = "" if finding.code == "remark" else f" [{finding.code}]"
-        show(console, f"  {finding.level}{link} in {windows_of(finding.windows)}: {finding.said}")
+        where = f" in {windows_of(finding.windows)}" if finding.windows else ""
+        show(console, f"  {finding.level}{link}{where}: {finding.said}")
         if finding.level in (FAULT, WARNING):
             show(console, f"    {LINK}#{finding.code}")
     if outcome.record is not None:
@@ -51,8 +53,8 @@ def show(console: Console, line: Text | str) -> None:
 
 
 def windows_of(numbers: tuple[int, ...]) -> str:
-    """Window 0, or windows 0, 1."""
-    return f"window{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    """Window 0, or windows 0, 1; empty for what no window shows."""
+    return f"window{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}" if numbers else ""
 
 
 def count(outcome: Outcome) -> int:

@@ -165,6 +165,17 @@ def test_a_reader_that_has_read_enough_is_no_error():
 
 
 @pytest.mark.spawn
+@pytest.mark.parametrize("command", ["list", "docs"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_output_without_room_is_told_in_one_line(command):
+    with open("/dev/full", "w") as full:
+        words = [sys.executable, "-m", "faults", command]
+        done = subprocess.run(words, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+
+    assert 1 == done.returncode
+    assert "python -m faults: the output cannot be written: No space left on device: make room\n" == done.stderr
+
+
 def test_a_command_without_the_seam_fails(tmp_path):
     (tmp_path / "torch").mkdir()
     for module in ("__init__", "optim/__init__", "optim/optimizer"):
