@@ -10,6 +10,7 @@ from typing import Any
 
 from .broken import release
 from .objective_record import NotRun, ObjectiveRun
+from .trl_async import RUNS as ASYNC
 from .trl_bonus import CONTROL, encouraged
 from .trl_deviations import (
     entropy_by_sequence,
@@ -50,7 +51,7 @@ def or_reason(run: Callable[[], ObjectiveRun | NotRun]) -> ObjectiveRun | NotRun
 def trl_checks() -> list[Check]:
     """Name, what is expected in words, and what to run."""
     stable = [*supervised_checks(), *pair_checks(), *unpaired_checks(), *group_checks(), *policy_checks()]
-    others = ((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in (*MOVING, *RUNS))
+    others = ((name, DOCUMENTED if deviates else CLOSED, run) for name, deviates, run in (*MOVING, *RUNS, *ASYNC))
     return [*stable, *others, *((name, CLOSED, partial(NotRun, found.reason)) for name, found in not_checked())]
 
 

@@ -73,8 +73,8 @@ LOOPS = {
     "sdft.run_sdft": lambda: {**policy(), "told": told()},
     "a2po.run_a2po": lambda: {**policy(), "prompts": valued()},
 }
-# GOLD across tokenizers takes texts: test_trl_across.
-ELSEWHERE = {"gold_across.run_gold_across", "gold_across.run_gold_sampled"}
+# GOLD across tokenizers takes texts: test_trl_across. AsyncGRPO takes rollouts, and no loss_type: test_trl_async.
+ELSEWHERE = {"gold_across.run_gold_across", "gold_across.run_gold_sampled", "async_grpo.run_async_grpo"}
 
 
 def run(name, micro_batch=2, **change):

@@ -43,6 +43,7 @@ KNOWN = (
     "IW-OPD jsd, beta 0",
     "IW-OPD jsd, beta 1/4",
     "IW-OPD jsd, beta 1",
+    "Async GRPO, two micro-batches",
     "GOLD across tokenizers, generated",
     "GOLD across tokenizers",
     "GOLD across tokenizers, in order",
@@ -70,7 +71,7 @@ FEW = (
 FAMILIES = (
     *("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO", "CPO", "SimPO", "AlphaPO", "TPO", "ORPO", "GMPO"),
     *("Distillation", "GKD", "GOLD", "IW-OPD", "Server", "Async", "SDFT", "A*-PO", "Another", "SDPO", "Online"),
-    *("bfloat16", "trl"),
+    "bfloat16",
 )
 
 

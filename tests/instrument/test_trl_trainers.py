@@ -78,8 +78,8 @@ def test_the_check_of_a_trainer_runs_it(name, monkeypatch):
     ],
     ids=["its own attention", "another"],
 )
-def test_async_grpo_cannot_be_built_here(options, error, said, tmp_path):
-    """The reason that the report gives, tried."""
+def test_async_grpo_cannot_be_built_here_as_it_is(options, error, said, tmp_path):
+    """Why its loop emulates the kernel, and leaves the speed of the device unasked."""
     trainer, config = experimental("async_grpo", "AsyncGRPO")
     tiny_policy(VOCABULARY).save_pretrained(tmp_path)
     args = of_trl(config, str(tmp_path / "out"), max_steps=1, **options)
