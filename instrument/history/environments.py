@@ -2,21 +2,25 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 import venv
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib import metadata
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from .paths import shortened
+from .programs import Programs
 
 Pins = dict[str, str]
 LIMIT = 6 * 10**9
+SECONDS = 900
 
 
 def pins(library: str) -> dict[str, Pins]:
@@ -48,10 +52,21 @@ def chosen(library: str, versions: str | None) -> dict[str, Pins]:
     return {release: beside for release, beside in known.items() if release in found}
 
 
-def locked(cache: Path) -> FileLock:
-    """What one process at a time holds: with locked(cache): ..."""
+def locked(cache: Path, wait: Callable[[], None] = lambda: None) -> AbstractContextManager[object]:
+    """What one process at a time holds: with locked(cache): ...
+
+    Args:
+        wait: called before this waits for another process.
+    """
     cache.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(f"{cache}.lock")
+    # A lock that cannot be made is asked for again and again, without an end.
+    Path(f"{cache}.lock").touch()
+    lock = FileLock(f"{cache}.lock")
+    try:
+        return lock.acquire(timeout=0)
+    except Timeout:
+        wait()
+        return lock.acquire()
 
 
 def clean(cache: Path) -> int:
@@ -65,13 +80,25 @@ def clean(cache: Path) -> int:
 
 
 def size(folder: Path) -> int:
-    """Bytes of all files in a folder; what is only linked to does not count."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    """Bytes of all files in a folder; what is only linked to does not count, nor what goes while they are counted."""
+    taken = 0
+    for above, _, names in os.walk(folder):
+        for name in names:
+            path = Path(above, name)
+            if not path.is_symlink() and path.exists():
+                taken += path.stat().st_size
+    return taken
 
 
 def begin(cache: Path) -> None:
-    """Make the cache's folder, marked as this command's, with links to what all environments share."""
+    """Make the cache's folder, marked as this command's, with links to what all environments share.
+
+    Raises:
+        LookupError: the folder holds something else, which `clean` would remove later.
+    """
     cache.mkdir(parents=True, exist_ok=True)
+    if any(cache.iterdir()) and not (cache / "weighbridge-history").exists():
+        raise LookupError(f"--cache {cache} was not made by this command and is not empty: name another folder")
     (cache / "weighbridge-history").touch()
     shared = cache / "shared"
     shutil.rmtree(shared, ignore_errors=True)
@@ -109,20 +136,33 @@ def key(library: str, release: str, beside: Pins) -> str:
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:12]
 
 
-def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
+def python_of(cache: Path, library: str, release: str, beside: Pins, programs: Programs) -> Path:
     """The interpreter of an environment that holds the release; made if it is not there.
 
     Raises:
         RuntimeError: the release cannot be installed.
+        OSError: the disk is full, or the cache cannot be written.
     """
     folder = cache / f"{library}-{release}-{key(library, release, beside)}"
     python = folder / "bin" / "python"
-    if (folder / "complete").exists():
+    # The interpreter is a link, which an upgrade of the one that it leads to leaves dangling.
+    if (folder / "complete").exists() and python.exists():
         lend_pyarrow(cache, folder)
         return python
     if size(cache) > LIMIT:
         raise RuntimeError(f"the cache holds more than {LIMIT / 1e9:.0f} GB: --clean removes it")
     shutil.rmtree(folder, ignore_errors=True)
+    try:
+        make(cache, folder, python, library, release, beside, programs)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    lend_pyarrow(cache, folder)
+    return python
+
+
+def make(cache: Path, folder: Path, python: Path, library: str, release: str, beside: Pins, programs: Programs) -> None:
+    """Make the environment; raises as python_of does."""
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
     (site / "shared.pth").write_text(f"{cache / 'shared'}\n")
@@ -132,15 +172,11 @@ def python_of(cache: Path, library: str, release: str, beside: Pins) -> Path:
     constraints.write_text(f"torch=={torch.partition('+')[0]}\n")
     command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
     options = ["--disable-pip-version-check", "--only-binary", ":all:", "-c", str(constraints)]
-    installed = subprocess.run([*command, *options, *wanted], capture_output=True, text=True, check=False)
-    if installed.returncode:
-        said = installed.stderr.strip().splitlines() or [f"pip ended with status {installed.returncode}"]
-        lines = [line for line in said if line.startswith("ERROR")] or said[-1:]
-        shutil.rmtree(folder)
-        raise RuntimeError(f"does not install: {shortened(lines[0])}")
+    try:
+        programs.run([*command, *options, *wanted], SECONDS)
+    except RuntimeError as failed:
+        raise RuntimeError(f"does not install: {shortened(str(failed))}") from failed
     (folder / "complete").touch()
-    lend_pyarrow(cache, folder)
-    return python
 
 
 def lend_pyarrow(cache: Path, folder: Path) -> None:

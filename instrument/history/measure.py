@@ -3,37 +3,50 @@
 import hashlib
 import json
 import os
-import subprocess
 from pathlib import Path
+from typing import Any
 
 from . import environments
 from .environments import Pins
 from .paths import shortened
+from .programs import Failed, Programs
 from .table import Column
 
 SECONDS = 900
 
 
-def measure(cache: Path, library: str, release: str, beside: Pins, only: str | None) -> Column:
+def measure(cache: Path, library: str, release: str, beside: Pins, only: str | None, programs: Programs) -> Column:
     """The column of a release; one that does not install or run gives its reason instead."""
     key = f"{environments.key(library, release, beside)}-{sources()}-{name_of(only)}"
     file = cache / "results" / f"{library}-{release}-{key}.json"
-    if not file.exists():
-        file.parent.mkdir(exist_ok=True)
-        try:
-            python = environments.python_of(cache, library, release, beside)
-            run(python, file, library, release, only)
-        except RuntimeError as reason:
-            return Column(release, {}, {}, str(reason))
-    found = json.loads(file.read_text())
+    try:
+        found = read(file)
+        if found is None:
+            file.parent.mkdir(exist_ok=True)
+            python = environments.python_of(cache, library, release, beside, programs)
+            run(python, file, library, release, only, programs)
+            found = json.loads(file.read_text())
+    except RuntimeError as reason:
+        return Column(release, {}, {}, str(reason))
+    except OSError as wrong:
+        return Column(release, {}, {}, f"does not run: {shortened(str(wrong))}")
     return Column(release, found["versions"], found["cells"])
 
 
-def run(python: Path, file: Path, library: str, release: str, only: str | None) -> None:
+def read(file: Path) -> Any:
+    """What was measured before; None where it was not, or a disk lost a part of it."""
+    try:
+        return json.loads(file.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def run(python: Path, file: Path, library: str, release: str, only: str | None, programs: Programs) -> None:
     """Run all checks there.
 
     Raises:
         RuntimeError: they did not end, or not well.
+        OSError: they could not be started, or what they found not be written.
     """
     part = file.with_suffix(".part")
     command = [str(python), "-P", "-m", "instrument.history.column", str(part), library, release]
@@ -42,14 +55,12 @@ def run(python: Path, file: Path, library: str, release: str, only: str | None) 
     surroundings = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     given = [*command, *([only] if only else [])]
     try:
-        ended = subprocess.run(
-            given, capture_output=True, text=True, check=False, timeout=SECONDS, env={**surroundings, **quiet, **one}
-        )
-    except subprocess.TimeoutExpired as late:
-        raise RuntimeError(f"does not run: not done after {SECONDS} s") from late
-    if ended.returncode:
-        last = (ended.stderr.strip().splitlines() or [f"exit status {ended.returncode}"])[-1]
-        raise RuntimeError(f"does not run: {shortened(last)}")
+        programs.run(given, SECONDS, {**surroundings, **quiet, **one})
+    except RuntimeError as failed:
+        if isinstance(failed, Failed):
+            # The release or its environment: nothing tells which, so the next run makes the environment anew.
+            (python.parents[1] / "complete").unlink(missing_ok=True)
+        raise RuntimeError(f"does not run: {shortened(str(failed))}") from failed
     part.rename(file)
 
 

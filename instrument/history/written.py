@@ -16,22 +16,25 @@ Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.
 
 def legacy_ga(file: Target) -> None:
     """Write the measured accumulation step (four micro-batches of two rows) of the installed transformers."""
-    write(file, "accumulation 4x2")
+    measured(file, "accumulation 4x2")
 
 
 def export(file: Target) -> None:
     """Write every measured result of the installed stack, whatever its status."""
-    write(file, None)
+    measured(file, None)
 
 
-def write(file: Path, only: str | None) -> None:
-    """Run checks, and write all that was measured."""
+def measured(file: Path, only: str | None) -> None:
+    """Run checks, and write all that was found."""
     refuse_unwritable({"FILE": file})
     quiet()
-    import torch
+    try:
+        import torch
 
-    from .. import checks
-    from ..report import as_json
+        from .. import checks
+        from ..report import as_json
+    except ImportError as gone:
+        raise typer.BadParameter(f"what is installed is measured, and it cannot be imported: {gone}") from gone
 
     torch.set_num_threads(1)
     names = [check.name for check in checks.choose(only)]

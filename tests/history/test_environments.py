@@ -1,13 +1,11 @@
 """Which releases are pinned, and how the cache is kept."""
 
-import subprocess
-import sys
 import threading
 
 import pytest
 from packaging.version import Version
 
-from instrument.history import environments, measure
+from instrument.history import environments
 
 
 @pytest.mark.parametrize("library", ["transformers"])
@@ -94,23 +92,18 @@ def test_the_second_to_ask_waits_for_the_lock(tmp_path):
     assert order == ["first", "second"]
 
 
-def test_a_release_that_does_not_install_gives_its_reason(tmp_path, monkeypatch):
-    failed = subprocess.CompletedProcess([], 1, "", "noise\nERROR: no such release\n")
-    monkeypatch.setattr(environments.subprocess, "run", lambda *_, **__: failed)
-    environments.begin(tmp_path / "cache")
+def test_a_folder_of_somebody_else_is_not_marked_as_ours(tmp_path):
+    (tmp_path / "mine").write_text("x")
 
-    column = measure.measure(tmp_path / "cache", "transformers", "0.0", {}, None)
+    with pytest.raises(LookupError, match="was not made by this command and is not empty"):
+        environments.begin(tmp_path)
 
-    assert column.reason == "does not install: ERROR: no such release"
-    assert not column.cells
+    assert ["mine"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_a_release_that_does_not_run_gives_its_last_word(tmp_path, monkeypatch):
-    failed = subprocess.CompletedProcess([], 1, "", "Traceback\nImportError: gone\n")
-    monkeypatch.setattr(environments, "python_of", lambda *_: sys.executable)
-    monkeypatch.setattr(measure.subprocess, "run", lambda *_, **__: failed)
-    (tmp_path / "cache").mkdir()
+def test_the_size_is_that_of_the_files_and_of_no_link(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file").write_bytes(b"123")
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "file")
 
-    column = measure.measure(tmp_path / "cache", "transformers", "0.0", {}, None)
-
-    assert column.reason == "does not run: ImportError: gone"
+    assert environments.size(tmp_path) == 3
