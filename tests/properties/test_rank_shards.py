@@ -53,6 +53,17 @@ def test_the_step_consumes_the_mean_of_what_all_ranks_contributed(wrapper, shape
         assert window.reached == window.trainable
 
 
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_three_ranks_hold_parts_that_are_not_equally_large(wrapper):
+    rows = live_rows([4, 7, 5, 3, 6, 8], 0)
+    report = report_of(on_ranks(shard_jobs.by_shards, wrapper, 0, rows, rows, 1, 2, ranks=3))
+
+    assert report.ok
+    assert 3 == len(report.windows[0].after.ranks)
+    assert 3 == len(report.windows[0].after.sums)
+    assert report.windows[0].after.reach.arrived.all()
+
+
 @pytest.mark.parametrize("kind", ["AdamW", "SGD"])
 @pytest.mark.parametrize("held_back", [True, False], ids=["reduced once", "reduced each time"])
 @pytest.mark.parametrize("wrapper", WRAPPERS)

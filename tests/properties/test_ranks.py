@@ -115,6 +115,16 @@ def test_the_accelerate_loop_averages_the_ranks_means_of_micro_batch_means(shape
     report.assert_weights(expected_over_ranks(report, form))
 
 
+@pytest.mark.parametrize("loop", ["trainer", "ddp"])
+def test_three_ranks_weigh_each_target_alike(loop):
+    rows = live_rows([4, 7, 5, 3, 6, 8], 0)
+    report = measured(watched, loop, 0, rows, rows, {"micro_batch": 1, "accumulation": 2}, ranks=3)
+
+    report.assert_token_mean()
+    report.assert_each_sample_once(rows)
+    assert {0, 1, 2} == {row.rank for row in report.rows}
+
+
 @pytest.mark.parametrize("accumulation", [1, 2])
 @few
 @given(shape=rank_shapes(uneven=True))
