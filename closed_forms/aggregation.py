@@ -126,6 +126,21 @@ def per_sequence_mean(window: Window) -> list[Float]:
     return per_target(n_b, 1 / (n_b.size * n_b))
 
 
+def per_sequence_mean_of_all(window: Window) -> list[Float]:
+    """Weight of each target when every row is averaged by itself, then all rows, those without a target too.
+
+        w_b = 1 / (B n_b)
+
+    B counts every row of the window. Same argument and result as ``token_mean``. Source: the mean over rows in
+    ``SDPOTrainer._compute_self_distillation_loss``, trl/experimental/sdpo/sdpo_trainer.py.
+
+    Raises:
+        ValueError: as ``token_mean``.
+    """
+    n_b, _ = read_window(window)
+    return per_target(n_b, 1 / (n_b.size * np.maximum(n_b, 1)))
+
+
 def token_sum(window: Window) -> list[Float]:
     """Weight of each target when nobody divides by anything.
 

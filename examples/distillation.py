@@ -1,6 +1,6 @@
-"""A student learns from a teacher with TRL: DistillationTrainer on answers of its own, GKD on written ones, or SDFT.
+"""A student learns from a teacher with TRL: another model (Distillation, GKD, IW-OPD), or itself (SDFT, SDPO).
 
-weighbridge run examples/distillation.py [--trainer distillation|gkd|sdft]
+weighbridge run examples/distillation.py [--trainer distillation|gkd|iw_opd|sdft|sdpo]
 """
 
 import argparse
@@ -14,7 +14,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 from trl import DistillationConfig, DistillationTrainer
 from trl.experimental.gkd import GKDConfig, GKDTrainer
+from trl.experimental.iw_opd import IWOPDConfig, IWOPDTrainer
 from trl.experimental.sdft import SDFTConfig, SDFTTrainer
+from trl.experimental.sdpo import SDPOConfig, SDPOTrainer
 
 WORDS = "the cat sat on mat a dog ran after up tree is tall and old who what where".split()
 ASKED = {
@@ -53,7 +55,7 @@ def build_model(words: int, layers: int) -> LlamaForCausalLM:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--trainer", choices=("distillation", "gkd", "sdft"), default="distillation")
+    parser.add_argument("--trainer", choices=("distillation", "gkd", "iw_opd", "sdft", "sdpo"), default="distillation")
     which = parser.parse_args().trainer
     set_seed(0)
     tokenizer = build_tokenizer()
@@ -81,6 +83,27 @@ def main() -> None:
             teacher_model=teacher,
             args=GKDConfig(**settings, lmbda=0.0, beta=0.5),
             train_dataset=Dataset.from_list(talks),
+            processing_class=tokenizer,
+        )
+    elif which == "iw_opd":
+        # It looks for the teacher's tokenizer where the teacher lies.
+        tokenizer.save_pretrained("out/teacher")
+        teacher.save_pretrained("out/teacher")
+        trainer = IWOPDTrainer(
+            model=student,
+            teacher_model=LlamaForCausalLM.from_pretrained("out/teacher"),
+            args=IWOPDConfig(**settings, max_completion_length=12),
+            train_dataset=Dataset.from_list(talks),
+            processing_class=tokenizer,
+        )
+    elif which == "sdpo":
+        # Its teacher is the student as it was, shown an answer that succeeded.
+        student.save_pretrained("out/first")
+        trainer = SDPOTrainer(
+            model=LlamaForCausalLM.from_pretrained("out/first"),
+            reward_funcs=lambda completions, **_: [float(len(set(text.split())) > 5) for text in completions],
+            args=SDPOConfig(**settings, max_completion_length=12, num_generations=2, distillation_topk=5),
+            train_dataset=Dataset.from_list([{"prompt": q} for q in ASKED] * 4),
             processing_class=tokenizer,
         )
     elif which == "sdft":

@@ -35,6 +35,7 @@ def objectives() -> dict[str, Candidate]:
     found = [
         Candidate("token mean", "1/N", aggregation.token_mean),
         Candidate("per-sequence mean", "1/(S n_b)", aggregation.per_sequence_mean),
+        Candidate("per-sequence mean over all rows", "1/(B n_b)", aggregation.per_sequence_mean_of_all),
         Candidate("mean of micro-batch means", "1/(M n_m)", aggregation.mean_of_micro_batch_means),
         Candidate("micro-batch means weighted by their rows", "B_m/(B n_m)", aggregation.weighted_by_rows),
         Candidate("sum over tokens, never divided", "1", aggregation.token_sum),

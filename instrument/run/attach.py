@@ -14,8 +14,9 @@ from .defaults import Change, changes
 from .half import HalfRecorder
 from .leaks import LeakSearch
 from .rewards import RewardRecorder
+from .student import TaughtRecorder
 from .surroundings import Surroundings, surroundings
-from .taught import TaughtRecorder, Teacher
+from .taught import Teacher
 from .trained import REWARDS, Objective, objective_of
 
 

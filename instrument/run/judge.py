@@ -8,6 +8,7 @@ import numpy as np
 from ..broken import release
 from ..codes import code_of
 from ..elsewhere import elsewhere_in_gradient
+from ..objective_tokens import Sampled
 from ..record import Record, Window
 from ..report.report import Report
 from . import marked
@@ -17,7 +18,7 @@ from .forms import NotTold
 from .heard import Heard
 from .taught import Teacher
 from .tokens import Said, sentences
-from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, TAUGHT, UNKNOWN, Objective
+from .trained import MEAN, OWN, PAIRS, POLICY, REWARDS, TARGETS, UNKNOWN, Objective
 
 
 def judge_run(
@@ -74,10 +75,9 @@ def of_the_teacher(
 ) -> tuple[str, list[tuple[str, str, str, int]]]:
     """What a student does right, and what is found of it, with what its teacher and its trainer were heard to say."""
     said: list[tuple[str, str, str, int]] = []
-    beta, temperature, _ = teacher.options()
     for number, other in enumerate(teacher.others):
         if other is not None:
-            text = f"the gradient is not that of the divergence with beta = {beta:g} at temperature {temperature:g}"
+            text = f"the gradient is not that of {teacher.units.named()}"
             text += f"; it is that with beta = {other[0]:g} at temperature {other[1]:g}" if other else ""
             said.append(("other-divergence", FAULT, text, number))
     # A formula of the weights is asked for only where they are weights of that divergence.
@@ -88,7 +88,9 @@ def of_the_teacher(
         if np.isfinite(count) and count != trained and any(one[1] == FAULT and one[3] == number for one in kept):
             text = f"the trainer divides by its num_items_in_batch = {count:g}, and {trained} tokens are trained"
             kept.append(("remark", NOTE, text, number))
-    whose = f"every token weighs what {type(teacher.trainer).__name__} documents, in the divergence from its teacher"
+    sampled = isinstance(teacher.units.support, Sampled)
+    what = "at the sampled tokens, by what its teacher says" if sampled else "in the divergence from its teacher"
+    whose = f"every token weighs what {type(teacher.trainer).__name__} documents, {what}"
     return right and f"{whose}: {right.split(': ', 1)[1]}", [*said, *kept]
 
 
@@ -149,10 +151,9 @@ def told(record: Record, objective: Objective, tokenizer: object, dataset: Any) 
     if objective.kind not in (MEAN, OWN, TARGETS):
         only = ""
     windows: list[Window] = record.windows
-    # The answers that a student learns from may be its own.
-    by_dataset = (
-        [] if dataset is None or objective.kind == TAUGHT else marked.sentences(windows, objective.trainer, dataset)
-    )
+    # The trainers that inherit from it to teach a student mark its answers themselves, which may be the student's own.
+    held = dataset is not None and objective.family == "SFTTrainer"
+    by_dataset = marked.sentences(windows, objective.trainer, dataset) if held else []
     return [*by_dataset, *sentences(windows, tokenizer, only)]
 
 

@@ -5,12 +5,21 @@ from typing import Any
 
 from ..loops.refused import LOSSES
 from .heard import Hearing
+from .lessons import odd
 from .surroundings import Surroundings
 from .taught import Teacher
 
 MEAN, OWN, UNKNOWN = "token mean", "own", "unknown"
 TARGETS, PAIRS, POLICY, REWARDS = "supervised", "pairs", "policy", "rewards"
 TAUGHT = "taught"
+TAUGHT_BY = ("DistillationTrainer", "GKDTrainer", "GOLDTrainer", "SDFTTrainer", "SDPOTrainer", "IWOPDTrainer")
+# Trainers of which a run of yours has no closed form, and why.
+WITHOUT = {
+    "ServerDistillationTrainer": "its teacher runs in another program, which tells of a few words of each token only: "
+    "`weighbridge report --only trl` holds its loss against the closed form",
+    "AsyncDistillationTrainer": "its teacher runs in another program, which tells of a few words of each token only: "
+    "`weighbridge report --only trl` holds its loss against the closed form",
+}
 
 
 @dataclass(frozen=True)
@@ -67,12 +76,16 @@ def kind_of(trainer: Any, kinds: list[str]) -> tuple[str, str, str]:
         **dict.fromkeys(("DPOTrainer", "KTOTrainer", "CPOTrainer", "ORPOTrainer", "OnlineDPOTrainer"), PAIRS),
         **dict.fromkeys(("GRPOTrainer", "GMPOTrainer", "RLOOTrainer"), POLICY),
         "RewardTrainer": REWARDS,
-        **dict.fromkeys(("DistillationTrainer", "GKDTrainer", "GOLDTrainer", "SDFTTrainer"), TAUGHT),
+        **dict.fromkeys(TAUGHT_BY, TAUGHT),
     }
+    if first in WITHOUT:
+        return UNKNOWN, f"the loss of {name} is not compared: {WITHOUT[first]}", first
     if first not in known:
         return UNKNOWN, f"the loss of {name} is not compared with its closed form on a run of yours", first
-    odd = unusual(trainer.args, trainer)
-    return (UNKNOWN, f"{name} with {odd} has no closed form here", first) if odd else (known[first], "", first)
+    if first in TAUGHT_BY and (why := odd(trainer)):
+        return UNKNOWN, f"the loss of {name} is not compared: {why}", first
+    strange = unusual(trainer.args, trainer)
+    return (UNKNOWN, f"{name} with {strange} has no closed form here", first) if strange else (known[first], "", first)
 
 
 def overridden(trainer: Any) -> str:
@@ -113,9 +126,6 @@ def unusual(args: Any, trainer: Any) -> str:
         "temperature": (1.0,),
         "sapo_temperature_pos": (1.0,),
         "sapo_temperature_neg": (1.05,),
-        "use_uld_loss": (False,),
-        "use_teacher_server": (False,),
-        "distillation_mode": ("full_logits", "topk_logits"),
     }
     if getattr(trainer, "aux_loss_enabled", False):
         return "a router's loss"
@@ -124,5 +134,5 @@ def unusual(args: Any, trainer: Any) -> str:
     if type(args).__name__ == "OnlineDPOConfig" or getattr(trainer, "teacher_model", None) is not None:
         # It draws by it, and scores without; a student's divergence has one of its own.
         del plain["temperature"]
-    odd = [name for name, usual in plain.items() if hasattr(args, name) and getattr(args, name) not in usual]
-    return f"{odd[0]}={getattr(args, odd[0])!r}" if odd else ""
+    strange = [name for name, usual in plain.items() if hasattr(args, name) and getattr(args, name) not in usual]
+    return f"{strange[0]}={getattr(args, strange[0])!r}" if strange else ""

@@ -12,6 +12,7 @@ from closed_forms.aggregation import (
     per_rank_mean,
     per_rank_mean_of_micro_batch_means,
     per_sequence_mean,
+    per_sequence_mean_of_all,
     repeated_samples,
     scaled,
     short_window,
@@ -80,6 +81,11 @@ def test_carried_steps_are_ranks_that_nobody_averages(ranks):
 @given(strategies.equal_row_windows)
 def test_equal_rows_hide_per_sequence_mean(window):
     assert_weights(token_mean(window), per_sequence_mean(window))
+
+
+@given(strategies.full_windows)
+def test_without_an_empty_row_all_rows_are_those_with_a_target(window):
+    assert_weights(per_sequence_mean(window), per_sequence_mean_of_all(window))
 
 
 @given(strategies.equal_row_windows)

@@ -12,6 +12,7 @@ from closed_forms.aggregation import (
     per_rank_mean,
     per_rank_mean_of_micro_batch_means,
     per_sequence_mean,
+    per_sequence_mean_of_all,
     repeated_samples,
     scaled,
     short_window,
@@ -50,6 +51,10 @@ def test_per_rank_mean_of_means_favours_both():
     ranks = [[[1], [2]], [[2, 1]]]
 
     assert_weights([[1 / 4], [1 / 8, 1 / 8], [1 / 6, 1 / 6], [1 / 6]], per_rank_mean_of_micro_batch_means(ranks))
+
+
+def test_a_row_that_teaches_nothing_is_counted_in_the_mean_over_all_rows():
+    assert_weights([[1 / 3], [], [1 / 6, 1 / 6]], per_sequence_mean_of_all([[1, 0], [2]]))
 
 
 def test_per_sequence_mean_favours_short_rows():

@@ -7,7 +7,7 @@ import pytest
 from accelerate import Accelerator
 
 from faults import CATALOGUE, planted
-from instrument.run import taught
+from instrument.run import student
 from tests.instrument.scripts import EXAMPLES, run, script
 
 # What these scripts do is theirs, as in a process of their own: libraries warn of their own names.
@@ -37,7 +37,7 @@ def weights(found):
     [
         ("distillation", "DistillationTrainer", "token mean, w = 1/N"),
         ("gkd", "GKDTrainer", "token mean, w = 1/N"),
-        ("sdft", "SDFTTrainer", "per-sequence mean, w = 1/(S n_b)"),
+        ("sdft", "SDFTTrainer", "per-sequence mean over all rows, w = 1/(B n_b)"),
     ],
 )
 def test_a_student_weighs_what_its_trainer_documents(trainer, name, form, tmp_path):
@@ -109,7 +109,7 @@ def test_half_precision_is_refused_with_what_to_do(tmp_path):
 
 
 def test_more_probabilities_than_can_be_compared_are_refused_with_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(taught, "MOST", 100)
+    monkeypatch.setattr(student, "MOST", 100)
 
     found = told(tmp_path, EXAMPLES / "distillation.py")
 
@@ -121,7 +121,7 @@ def test_more_probabilities_than_can_be_compared_are_refused_with_what_to_do(tmp
 
 def test_places_that_are_read_in_parts_give_the_same(tmp_path, monkeypatch):
     whole = told(tmp_path, EXAMPLES / "distillation.py", "gkd")
-    monkeypatch.setattr(taught, "AT_ONCE", 100)
+    monkeypatch.setattr(student, "AT_ONCE", 100)
 
     parts = told(tmp_path, EXAMPLES / "distillation.py", "gkd")
 
