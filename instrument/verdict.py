@@ -1,6 +1,7 @@
 """Name the formula that a window of weights follows."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -8,10 +9,10 @@ from closed_forms import aggregation
 
 from . import codes
 from .after_verdict import judge_after, stages
-from .candidates import Candidate, expected_first, same_form
+from .candidates import Candidate, Counts, candidates, expected_first, same_form
 from .elsewhere import elsewhere, remarks
 from .readable import readable_weights, spread, tolerance, unreadable
-from .record import Record, Window
+from .record import Floats, Record, Window
 from .smoothing import smoothed
 
 
@@ -80,6 +81,8 @@ def judge(record: Record, window: Window) -> Verdict:
     fits = [fit for c in expected_first(window, record.expect) if (fit := compare(record, window, c, of)) is not None]
     if not any(fit.fits for fit in fits):
         fits += [fit for c in scaled_mean(record, window, of) if (fit := compare(record, window, c, of)) is not None]
+    if not any(fit.fits for fit in fits):
+        fits += [fit for c in under_a_scale(record, window, of) if (fit := compare(record, window, c, of)) is not None]
     good = [fit for fit in fits if fit.fits]
     meant = expected_first(window, record.expect)[0]
     share = 0.0 if any(fit.candidate.name == meant.name for fit in good) else smoothed(record, window, meant, of)
@@ -155,6 +158,33 @@ def with_after(record: Record, window: Window, verdict: Verdict, scale: float, k
         remarks=(*verdict.remarks, *found.remarks),
         stages=tuple(stages(record, window, found.faults, loss)),
     )
+
+
+def under_a_scale(record: Record, window: Window, of: str) -> list[Candidate]:
+    """The known forms times the power of two, 2 or more, that fits best, where what follows backward was measured."""
+    if window.after is None:
+        return []
+    rows, found = window.by_micro_batch(), []
+    scored = [getattr(row, of) for row in rows]
+    weights = np.concatenate([row.weight[marks] for row, marks in zip(rows, scored)])
+    read = np.concatenate([tolerance(record, row, window.micro_batches)[marks] for row, marks in zip(rows, scored)])
+    for c in candidates(window)[1:]:
+        try:
+            values = np.concatenate(c.form(window.counts(of)))
+        except ValueError:
+            continue
+        told = ~np.isnan(read) & (values > 0)
+        middle = float(np.median(weights[told] / values[told])) if told.any() else 1.0
+        power = 2.0 ** round(np.log2(middle)) if middle > 1.5 else 1.0
+        if power > 1:
+            words = f"{c.name}, under a loss scale of {power:g}", f"{power:g} times {c.equation}"
+            found.append(Candidate(*words, partial(times, c, power)))
+    return found
+
+
+def times(candidate: Candidate, factor: float, counts: Counts) -> list[Floats]:
+    """A form times a number."""
+    return aggregation.scaled(candidate.form(counts), factor)
 
 
 def loss_scale(record: Record, window: Window, of: str) -> float:

@@ -3,6 +3,8 @@
 import warnings
 from typing import Any
 
+import torch
+
 from ..after import AfterBackward
 from ..label_record import LabelRecorder, scores_labels_in_place
 from ..live_record import LiveRecorder
@@ -52,11 +54,17 @@ class Attached:
         self.objective = objective
         self.problem = self.unfollowed = ""
         self.cut = False
-        if isinstance(recorder, LiveRecorder):
-            # What follows backward is compared with captured gradients, which half precision and labels do not give.
+        held = [p for one in optimizers for group in one.param_groups for p in group["params"]]
+        # Sums are made of gradients at final hidden states, which half precision and labels do not give. Of the rest,
+        # only float16 needs what follows backward, to see its loss scale undone: a clip hides a factor of the loss as
+        # well. Norms of gradients that are held in half precision themselves err by more than is allowed for.
+        scaled = isinstance(recorder, HalfRecorder) and recorder.half == "float16"
+        scaled &= all(p.dtype in (torch.float32, torch.float64) for p in held if p.requires_grad)
+        if isinstance(recorder, LiveRecorder) or scaled:
             limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
+            head = recorder.head if isinstance(recorder, LiveRecorder) else None
             try:
-                recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, recorder.head)
+                recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, head)
             except NotImplementedError as refused:
                 self.unfollowed = str(refused)
         self.leaks = LeakSearch(module, self.witness) if leaks else None
@@ -130,8 +138,6 @@ def recorder_of(
 
 def half_of(module: Any) -> str:
     """dtype of a model that is held in half precision, or runs in it by autocast or FSDP; empty for any other."""
-    import torch
-
     half = (torch.bfloat16, torch.float16)
     floating = [p for p in module.parameters() if p.is_floating_point()]
     kind = floating[0].device.type

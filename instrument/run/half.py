@@ -33,13 +33,16 @@ class HalfRecorder:
     Args:
         fused: the model is called so that TRL's head gives log-probabilities.
 
+    Attributes:
+        half: the type that it runs in.
+
     Raises:
         ValueError: the model gives no log-probabilities and no plain matrix makes its logits.
     """
 
     def __init__(self, place: Place, half: str, fused: bool) -> None:
         self._root: Any = place.root
-        self._half = half
+        self.half = half
         matrix: Any = getattr(self._root, "get_output_embeddings", lambda: None)()
         if not fused and not (multiplies(matrix) and plain(self._root)):
             raise ValueError(
@@ -68,9 +71,9 @@ class HalfRecorder:
                 return read_fused(forward, output, gradient)
             logits_btv = hidden_states(output)
             v = self.record.vocabulary = logits_btv.shape[-1]
-            self.record.work_dtype, self.record.loss_dtype = self._half, "float32"
+            self.record.work_dtype, self.record.loss_dtype = self.half, "float32"
             read = read_batch(ReplayedHead(lambda logits: logits, v, None), forward, logits_btv, gradient)
-            read["amplification"] = rounded_amplification(read["amplification"], v, self._half)
+            read["amplification"] = rounded_amplification(read["amplification"], v, self.half)
             return read
 
     def _close(self, window: CapturedWindow) -> None:

@@ -219,3 +219,56 @@ def test_drawing_leaves_matplotlib_as_it_was():
     page(outcome(a_window(a_row([0.5, 0.5])), tokenizer=Words()))
 
     assert settings() == before
+
+
+AUTOCAST = """            with torch.autocast('cpu', torch.float16):
+                loss = model(input_ids=ids, labels=ids).loss / 2
+            scaler.scale(loss).backward()
+"""
+# As fp16=True has it: parameters of float32, a forward in float16, and a loss scale.
+SCALED = (
+    LOOP.replace("optimizer =", "scaler = torch.amp.GradScaler('cpu', init_scale=1024.0)\n    optimizer =")
+    .replace("            (model(input_ids=ids, labels=ids).loss / 2).backward()\n", AUTOCAST)
+    .replace("        optimizer.step()", "        scaler.step(optimizer)\n        scaler.update()")
+)
+CLIPPED = (
+    "scaler.unscale_(optimizer)\n        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        scaler.step("
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (
+            SCALED.replace("(4, 8)", "(6, 6)"),
+            "OK: every target weighs the same: token mean, w = 1/N, once the loss scale",
+        ),
+        (SCALED.replace("(4, 8)", "(6, 6)").replace("scaler.step(", CLIPPED), "OK: every target weighs the same"),
+        (
+            SCALED,
+            "FAULT [mean-of-micro-batch-means] token weights follow the mean of micro-batch means, M = 2, under a ",
+        ),
+        (
+            SCALED.replace("(4, 8)", "(6, 6)").replace(
+                "scaler.step(optimizer)\n        scaler.update()", "optimizer.step()"
+            ),
+            "FAULT [scaled]",
+        ),
+    ],
+    ids=["right", "clipped", "mean of means", "not undone"],
+)
+def test_float16_under_a_loss_scale_is_judged_once_the_scale_is_undone(text, verdict):
+    result = run(script(text))
+
+    assert result.stderr.startswith(f"weighbridge: {verdict}")
+    assert "read at the logits" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "half"])
+def test_a_clip_of_gradients_in_half_precision_is_no_fault(kind):
+    clip = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)\n        optimizer.step()"
+    text = LOOP.replace("(4, 8)", "(6, 6)").replace("optimizer =", f"model.{kind}()\n    optimizer =")
+
+    result = run(script(text.replace("optimizer.step()", clip).replace("lr=1e-2", "lr=1e-3, eps=1e-4")))
+
+    assert result.stderr.startswith("weighbridge: OK: every target weighs the same")
