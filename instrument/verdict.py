@@ -177,7 +177,7 @@ def under_a_scale(record: Record, window: Window, of: str) -> list[Candidate]:
         middle = float(np.median(weights[told] / values[told])) if told.any() else 1.0
         power = 2.0 ** round(np.log2(middle)) if middle > 1.5 else 1.0
         if power > 1:
-            words = f"{c.name}, under a loss scale of {power:g}", f"{power:g} times {c.equation}"
+            words = f"{c.name}, loss scale {power:g}", f"{power:g} times {c.equation}"
             found.append(Candidate(*words, partial(times, c, power)))
     return found
 
