@@ -137,7 +137,7 @@ GOLD = [
         'models.WordLevel({word: i for i, word in enumerate(names)}, unk_token="<unk>")',
         "models.BPE(WORDS_AND_BYTES, [])",
     ),
-    ("WORDS_AND_BYTES", "{w: i for i, w in enumerate([*names, *pre_tokenizers.ByteLevel.alphabet()])}"),
+    ("WORDS_AND_BYTES", "{w: i for i, w in enumerate(dict.fromkeys([*names, *pre_tokenizers.ByteLevel.alphabet()]))}"),
     ("pre_tokenizers.WhitespaceSplit()", "pre_tokenizers.ByteLevel(add_prefix_space=False)"),
     ("tokenizer_object=tokenizer,", "tokenizer_object=with_bytes(tokenizer),"),
     ("def build_model", BY_BYTES.strip()),

@@ -246,7 +246,7 @@ CLIPPED = (
         (SCALED.replace("(4, 8)", "(6, 6)").replace("scaler.step(", CLIPPED), "OK: every target weighs the same"),
         (
             SCALED,
-            "FAULT [mean-of-micro-batch-means] token weights follow the mean of micro-batch means, M = 2, loss scale 1024 ",
+            "FAULT [mean-of-micro-batch-means] token weights follow the mean of micro-batch means, M = 2, loss scale ",
         ),
         (
             SCALED.replace("(4, 8)", "(6, 6)").replace(
