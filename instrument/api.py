@@ -47,6 +47,8 @@ def xray_rows(
     labelled: Sequence[Sequence[bool]] | None = None,
 ) -> Report:
     """As xray, on rows of your own: an id may be the input of several targets, which least squares tells apart."""
+    if not callable(step):
+        raise ValueError(f"step is {step!r}: give a function, step(model, rows), that trains on the rows it is handed")
     rows = probe.read_rows(rows)
     intended = [[True] * (len(row) - 1) for row in rows] if labelled is None else [list(marks) for marks in labelled]
     odd = [mark for marks in intended for mark in marks if not isinstance(mark, (bool, np.bool_))]
@@ -114,6 +116,7 @@ class watch:  # read as a verb: `with watch(model):`
         self._recorder.record.expect = expect
         if optimizer is not None:
             given = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+            refuse_unfit(model, given, max_norm)
             found = getattr(self._recorder, "head", None)
             self._recorder.capture.after = after.AfterBackward(
                 self._recorder.record, model, given, step_verdict.compared, max_norm, found
@@ -129,6 +132,15 @@ class watch:  # read as a verb: `with watch(model):`
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._recorder.capture.__exit__(kind, error, tb)
+
+
+def refuse_unfit(model: nn.Module, optimizers: list[Any], max_norm: Any) -> None:
+    """Raise for optimizers that hold nothing of a model, and for a limit of a clip that is none."""
+    if max_norm is not None and not (isinstance(max_norm, (int, float, np.number)) and max_norm > 0):
+        raise ValueError(f"max_norm={max_norm!r}: give the limit of the clip as a number above 0")
+    held = {id(p) for one in optimizers for group in after.unwrapped(one).param_groups for p in group["params"]}
+    if not any(id(p) in held for p in model.parameters()):
+        raise ValueError(f"optimizer= holds no parameter of {type(model).__name__}: give the one that trains it")
 
 
 def expected_weights(report: Report, form: Callable[..., list[Floats]], **arguments: Any) -> list[Floats]:

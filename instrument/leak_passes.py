@@ -35,6 +35,8 @@ class Passes:
     def __init__(self, model: nn.Module, batch: dict[str, Any], loss: Loss | None = None) -> None:
         if not isinstance(model, nn.Module):
             raise ValueError(f"model is {model!r}: give a torch.nn.Module, the model that is trained")
+        if loss is not None and not callable(loss):
+            raise ValueError(f"loss={loss!r}: give a function, loss(model, batch) -> scalar, or leave it out")
         refuse_compiled(model)
         # The reducer of a data-parallel wrapper counts backward passes.
         while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):

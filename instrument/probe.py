@@ -28,6 +28,8 @@ def tracer_rows(lengths: Sequence[int], seed: int = 0, end_with_eos: bool = Fals
     Raises:
         ValueError: no row, or a row without a target.
     """
+    if not hasattr(lengths, "__len__"):
+        raise ValueError(f"lengths={lengths!r}: give the number of tokens of each row in a list, e.g. lengths=[5, 9]")
     if len(lengths) == 0:
         raise ValueError("lengths=[] holds no row: give the number of tokens of each row, e.g. lengths=[5, 9]")
     odd = [n for n in lengths if not hasattr(n, "__index__")]
@@ -132,6 +134,8 @@ def make_batch(
     Raises:
         ValueError: no row, labels that do not fit the rows, or an unknown padding side.
     """
+    if not hasattr(rows, "__len__") or any(isinstance(row, str) or not hasattr(row, "__len__") for row in rows):
+        raise ValueError(f"rows={rows!r}: give a list with the token ids of each row, e.g. [[5, 6, 7], [8, 9]]")
     if len(rows) == 0:
         raise ValueError("rows=[] holds no row: give the token ids of each row of the batch")
     if any(len(row) == 0 for row in rows):

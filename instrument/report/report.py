@@ -210,6 +210,8 @@ class Report:
 
     def _misses(self, expected: Sequence[ArrayLike]) -> tuple[Floats, Floats]:
         """[all targets] |w - expected| * N, and how much of it rounding explains; nan where it explains any weight."""
+        if not hasattr(expected, "__len__"):
+            raise ValueError(f"expected={expected!r}: give the weights of each row in a list, one for each target")
         expected, misses, allowed = list(expected), [], []
         if len(expected) != len(self.rows):
             raise ValueError(

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
-from instrument import make_batch, xray, xray_rows
+from instrument import find_leaks, make_batch, watch, xray, xray_rows
+from tests.instrument import models
 from tests.instrument.loops import train
 from tests.instrument.messages import says
 
@@ -72,3 +74,33 @@ def test_a_batch_of_nothing():
 def test_labels_that_do_not_fit_the_rows_of_a_batch():
     with pytest.raises(ValueError, match=says("labels of lengths [2] for rows of lengths [3]", "one label per token")):
         make_batch([[5, 6, 7]], [[6, 7]])
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: xray(None, [3, 4]), says("step is None", "give a function, step(model, rows)")),
+        (lambda: xray(train, 5), says("lengths=5", "in a list")),
+        (lambda: make_batch(None), says("rows=None", "the token ids of each row")),
+        (lambda: make_batch([5, 6]), says("rows=[5, 6]", "the token ids of each row")),
+        (lambda: make_batch(["abc"]), says("rows=['abc']", "the token ids of each row")),
+        (lambda: xray(train, [3, 4]).assert_weights(None), says("expected=None", "one for each target")),
+        (lambda: find_leaks(models.llama(), make_batch([[5, 6]]), loss="mean"), says("loss='mean'", "-> scalar")),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_in_its_own_words(ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask()
+
+
+@pytest.mark.parametrize("limit", [-1.0, 0, float("nan"), "1"])
+def test_a_limit_of_a_clip_that_is_none(limit):
+    model = models.llama()
+
+    with pytest.raises(ValueError, match=says(f"max_norm={limit!r}", "a number above 0")):
+        watch(model, torch.optim.SGD(model.parameters()), max_norm=limit)
+
+
+def test_an_optimizer_of_another_model():
+    with pytest.raises(ValueError, match=says("optimizer= holds no parameter of", "give the one that trains it")):
+        watch(models.llama(), torch.optim.SGD(models.llama().parameters()))
