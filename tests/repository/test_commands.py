@@ -2,6 +2,8 @@
 
 import configparser
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -58,3 +60,12 @@ def test_the_workflows_name_environments_that_exist():
 
     assert {"planted", "merge", "mutation", "oldest", "newest", "pinned"} == named & ENVIRONMENTS == named
     assert any("run: bash .ci/run\n" in text for text in workflows)
+
+
+def test_without_what_tests_need_the_command_says_what_to_install():
+    script = "import runpy, sys; sys.modules['pytest'] = None; runpy.run_module('mutation', run_name='__main__')"
+
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert 1 == done.returncode
+    assert done.stderr.startswith("python -m mutation: there is no module pytest: install what tests need")
