@@ -9,7 +9,7 @@ import pytest
 from transformers import DataCollatorWithFlattening
 
 from faults import CATALOGUE, planted
-from instrument.run.marked import sentences
+from instrument.run.marked import marked, sentences
 from tests.instrument.records import a_row, a_window
 from tests.instrument.scripts import EXAMPLES, run, script
 
@@ -146,3 +146,23 @@ def test_the_trainer_is_put_back(tmp_path):
     findings(tmp_path, TALKS)
 
     assert before is SFTTrainer.__init__
+
+
+ASSISTANT, COMPLETION = [0, 1, 1, 0], [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "completion_only", "expected"),
+    [
+        ({}, True, [True] * 4),
+        ({"assistant_masks": ASSISTANT}, True, [False, True, True, False]),
+        ({"completion_mask": COMPLETION}, True, [False, False, True, True]),
+        ({"completion_mask": COMPLETION}, False, [True] * 4),
+        ({"assistant_masks": ASSISTANT, "completion_mask": COMPLETION}, True, [False, False, True, False]),
+        ({"completion_mask": COMPLETION, "labels": [-100, 4, -100, 6]}, True, [False, True, False, True]),
+    ],
+)
+def test_a_token_is_trained_where_every_mask_of_its_row_has_it(columns, completion_only, expected):
+    trainer = SimpleNamespace(args=None, completion_only_loss=completion_only)
+
+    assert marked({"input_ids": [3, 4, 5, 6], **columns}, trainer) == ([3, 4, 5, 6], expected)

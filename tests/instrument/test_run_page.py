@@ -18,7 +18,7 @@ from instrument.run.certificate import Certificate, Check
 from instrument.run.defaults import Change, changes
 from instrument.run.outcome import Outcome
 from instrument.run.page import page
-from tests.instrument.records import a_record, a_row, a_window
+from tests.instrument.records import a_record, a_row, a_window, an_after
 from tests.instrument.scripts import EXAMPLES, LOOP, run, script
 
 
@@ -66,6 +66,19 @@ def test_the_page_holds_all_that_is_known():
         '<td class="number">3</td><td class="number">2</td><td class="number">2</td><td class="number">2</td>' in text
     )
     assert 4 == text.count("<svg")
+
+
+def test_a_stage_has_its_column_when_it_was_measured():
+    window = a_window(a_row([0.5, 0.5]))
+    before = charts.by_stage(window)
+    window.after = an_after()
+
+    told = charts.by_stage(window)
+
+    assert "loss" in before
+    assert "backward" not in before
+    assert all(name in told for name in ("loss", "backward", "factor on the"))
+    assert "taken in" not in told
 
 
 def test_a_run_without_a_verdict_has_a_page_all_the_same():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from instrument.ranks import merge
+from instrument.record import LeftOut
 from instrument.report.report import Report
 from tests.instrument.records import a_record, a_row, a_window, an_after
 
@@ -233,6 +234,18 @@ def test_notes_say_of_which_rank_they_are():
     first, second = two_ranks()
 
     assert merge([first, replace(second, notes=["odd"])]).notes == ["rank 1: odd"]
+
+
+def test_what_was_thrown_away_is_kept_of_every_rank_in_the_order_of_windows():
+    def left(window, rank):
+        return LeftOut(window, 0, np.array([3, 4 + rank]), np.array([0]), rank)
+
+    first, second = two_ranks()
+    of_first, of_second = [left(2, 0)], [left(1, 1), left(2, 1)]
+
+    whole = merge([replace(first, left_out=of_first), replace(second, left_out=of_second)])
+
+    assert [(each.window, each.rank) for each in whole.left_out] == [(1, 1), (2, 0), (2, 1)]
 
 
 def test_what_was_measured_after_backward_is_kept_of_every_rank():
