@@ -142,6 +142,9 @@ class Finder:
                 self.recorder = self._attach(module, kwargs, [o for o in self.optimizers if holds(o, module)])
             except LookupError as reason:
                 self.refused[name] = str(reason.args[0])
+            # Whatever else goes wrong here is ours: the script, in whose call this runs, goes on as it would alone.
+            except Exception as problem:
+                self.refused[name] = f"looking at it ended in {type(problem).__name__}: {problem}"
             else:
                 self._chosen, self.model = module, name
                 self._parts = {id(part) for part in module.modules()}

@@ -66,7 +66,7 @@ class HalfRecorder:
     def _take(self, forward: Forward, output: Any, gradient: Tensor) -> dict[str, Any]:
         with Replay(), torch.autocast(gradient.device.type, enabled=False), torch.random.fork_rng(devices=[]):
             if self._fused:
-                self.record.vocabulary = int(self._root.config.get_text_config().vocab_size)
+                self.record.vocabulary = int(text_config(self._root).vocab_size)
                 self.record.work_dtype = self.record.loss_dtype = "float32"
                 return read_fused(forward, output, gradient)
             logits_btv = hidden_states(output)
@@ -83,8 +83,14 @@ class HalfRecorder:
 def plain(causal: Any) -> bool:
     """Whether the logits are those of the head's matrix: no soft-cap, scale or other rest behind it."""
     names = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
-    config = causal.config.get_text_config()
+    config = text_config(causal)
     return all(getattr(config, name, None) in (None, 1, 1.0) for name in names)
+
+
+def text_config(causal: Any) -> Any:
+    """The config of the part that reads text; old releases of transformers keep only one."""
+    config = causal.config
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 def log_probabilities(output: Any) -> Tensor:

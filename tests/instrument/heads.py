@@ -1,7 +1,9 @@
 """The head of a model as the instrument finds it, and its gradients by plain autograd to compare with."""
 
+import numpy as np
 import torch
 
+from closed_forms import rounding
 from instrument.live import read_live
 from instrument.locate import locate
 from tests.instrument.models import VOCABULARY
@@ -41,3 +43,14 @@ def read(head, hidden, gradient_nh, ids, **options):
     """read_live on whole rows."""
     with torch.no_grad():
         return read_live(head, hidden.detach().flatten(0, 1), gradient_nh, ids.flatten(), **options)
+
+
+def slack(logits, found):
+    """[n] how far a reading may be off: nothing to speak of in float64.
+
+    Old releases of transformers make float32 logits of a float64 model; there it is what rounding explains.
+    """
+    if logits.dtype == torch.float64:
+        return np.full(len(found.weight), 1e-9)
+    dtype = str(logits.dtype).removeprefix("torch.")
+    return rounding.weight_tolerance(logits.shape[-1], dtype, "float64", found.amplification)

@@ -115,7 +115,7 @@ def test_json_holds_all_that_was_measured_and_no_nan(tmp_path):
     assert [] == found["windows"][0]["verdict"]["faults"]
     assert models.VOCABULARY == found["vocabulary"]
     assert ("float32", "float32", "live") == (found["work_dtype"], found["loss_dtype"], found["instrument"])
-    assert torch.__version__ == found["versions"]["torch"]
+    assert torch.__version__.startswith(found["versions"]["torch"])
 
 
 def test_json_of_an_unreadable_window_holds_no_nan():

@@ -1,6 +1,7 @@
 """What the checks say about heads that do not predict the next token, right ones and broken ones."""
 
 import contextlib
+import functools
 import io
 
 import pytest
@@ -94,6 +95,7 @@ def altered(model, alter):
     """The same model with its logits changed before the loss is taken of them."""
     plain = model.forward
 
+    @functools.wraps(plain)
     def forward(*args, labels, **kwargs):
         output = plain(*args, **kwargs)
         output.logits = alter(output.logits)
@@ -138,7 +140,12 @@ def test_a_mask_that_is_dropped_shows_at_padding():
 def relabelled(model, change):
     """The same model, trained on other labels than those that it is given."""
     plain = model.forward
-    model.forward = lambda *args, labels, **kwargs: plain(*args, labels=change(labels), **kwargs)
+
+    @functools.wraps(plain)
+    def forward(*args, labels, **kwargs):
+        return plain(*args, labels=change(labels), **kwargs)
+
+    model.forward = forward
     return model
 
 
@@ -163,6 +170,7 @@ def test_a_second_term_on_the_logits_of_a_row_is_no_gradient_of_its_class():
     model = Subject("bert", "sequence-classification").fresh()
     plain = model.forward
 
+    @functools.wraps(plain)
     def forward(*args, **kwargs):
         output = plain(*args, **kwargs)
         output.loss = output.loss + 0.01 * output.logits.square().mean()

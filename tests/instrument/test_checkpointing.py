@@ -23,7 +23,7 @@ def freeze_all_but(model, part):
 def test_weights_survive_checkpointing_and_freezing(reentrant, part):
     model = models.llama()
     freeze_all_but(model, part)
-    model.activation_checkpointing_enable({"use_reentrant": reentrant})
+    models.checkpoint(model, reentrant)
     model.train()
     optimizer = sgd(model)
 
@@ -39,7 +39,7 @@ def test_weights_survive_checkpointing_and_freezing(reentrant, part):
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_the_probe_survives_checkpointing(reentrant):
     def step(model, rows):
-        model.activation_checkpointing_enable({"use_reentrant": reentrant})
+        models.checkpoint(model, reentrant)
         model.train()
         model(**make_batch(rows), use_cache=False).loss.backward()
         modes.append(all(module.training for module in model.modules()))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from transformers import DataCollatorWithFlattening
 
 from closed_forms import leaks
 from instrument.leak import find_leaks, leak_matrix
@@ -21,6 +20,8 @@ LENGTHS = [5, 3, 6, 4]
 @pytest.fixture
 def flat():
     """A flattened batch of four documents."""
+    from transformers import DataCollatorWithFlattening
+
     return DataCollatorWithFlattening()([{"input_ids": row} for row in tracer_rows(LENGTHS)])
 
 
@@ -80,6 +81,8 @@ def test_one_leaking_pair_is_located_in_few_passes(edge):
     document = torch.arange(32).repeat_interleave(3)
     mask = (document[:, None] == document) & torch.ones(96, 96).tril().bool()
     mask |= (document == edge[0])[:, None] & (document == edge[1])
+    from transformers import DataCollatorWithFlattening
+
     flat = DataCollatorWithFlattening()([{"input_ids": row} for row in tracer_rows(sizes)])
 
     found = find_leaks(build_leak_probe(99), {**flat, "attention_mask": mask[None, None]})

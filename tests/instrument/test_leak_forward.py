@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from transformers import DataCollatorWithFlattening
 
 from closed_forms import leaks
 from instrument.leak import find_leaks
@@ -83,6 +82,8 @@ def test_a_right_model_is_the_same_bit_for_bit(kind, dtype):
 
 
 def test_a_pack_is_the_same_bit_for_bit():
+    from transformers import DataCollatorWithFlattening
+
     flat = DataCollatorWithFlattening()([{"input_ids": row} for row in tracer_rows([5, 4, 6, 7])])
 
     found = find_leaks(build_leak_probe(26), {**flat, "use_cache": False}, forward=True)

@@ -14,6 +14,7 @@ from instrument.leak_probe import build_leak_probe
 from instrument.leak_watch import watch_leaks
 from instrument.loops.trainer import run_trainer
 from instrument.probe import make_batch, tracer_rows
+from tests.instrument import models
 from tests.instrument.leak_models import Normalised, Tagger, padded_batch
 
 
@@ -123,7 +124,7 @@ def test_another_instrument_on_the_model_takes_no_notice():
 
 def test_gradients_are_not_checkpointed_away():
     model = build_leak_probe(30)
-    model.activation_checkpointing_enable({"use_reentrant": True})
+    models.checkpoint(model, True)
     model.train()
     ids = make_batch(tracer_rows([5, 3]))
 

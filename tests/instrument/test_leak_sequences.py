@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from transformers import DataCollatorWithFlattening
 
 from instrument.leak_sequences import Span, find_sequences
 
@@ -87,6 +86,8 @@ def test_the_same_id_in_two_rows_is_two_sequences():
 
 
 def test_flattening_collator_with_everything_it_can_say():
+    from transformers import DataCollatorWithFlattening
+
     collator = DataCollatorWithFlattening(return_flash_attn_kwargs=True, return_seq_idx=True)
     number, _ = find_sequences(collator([{"input_ids": [5, 6, 7]}, {"input_ids": [8, 9]}]), (1, 5))
 

@@ -7,7 +7,7 @@ import torch
 from instrument.live import LinearHead, ReplayedHead, read_live
 from instrument.locate import locate
 from tests.instrument import models
-from tests.instrument.heads import by_autograd, random_ids, read, run
+from tests.instrument.heads import by_autograd, random_ids, read, run, slack
 from tests.instrument.models import MODELS, VOCABULARY
 
 every_head = pytest.mark.parametrize("kind", MODELS)
@@ -25,10 +25,11 @@ def test_unit_gradients_are_those_of_full_autograd(kind, scale):
     found = read(head, hidden, by_autograd(hidden, loss_bt), ids)
 
     # Weight 1 and nothing left over: the gradient is the unit gradient.
-    np.testing.assert_allclose(found.weight, [1.0] * 14, rtol=1e-9)
-    np.testing.assert_array_less(found.remainder, 1e-9)
-    np.testing.assert_allclose(found.cosine, [1.0] * 14, rtol=1e-12)
-    np.testing.assert_allclose(found.loss, loss_bt.detach().flatten(), rtol=1e-9, atol=1e-12)
+    off = slack(logits, found)
+    np.testing.assert_array_less(abs(found.weight - 1), off)
+    np.testing.assert_array_less(found.remainder, off)
+    np.testing.assert_array_less(1 - found.cosine, off**2 + 1e-12)
+    np.testing.assert_array_less(abs(found.loss - loss_bt.detach().flatten()), off)
     assert not found.uniform.any()
 
 
@@ -41,9 +42,10 @@ def test_label_smoothing_is_split_off_with_any_head(kind):
 
     found = read(head, hidden, by_autograd(hidden, 0.9 * loss_bt + 0.1 * uniform_bt), ids)
 
-    np.testing.assert_allclose(found.weight, [0.9] * 10, rtol=1e-9)
-    np.testing.assert_allclose(found.uniform, [0.1] * 10, rtol=1e-9)
-    np.testing.assert_allclose(found.uniform_loss, uniform_bt.detach().flatten(), rtol=1e-9)
+    off = slack(logits, found)
+    np.testing.assert_array_less(abs(found.weight - 0.9), off)
+    np.testing.assert_array_less(abs(found.uniform - 0.1), off)
+    np.testing.assert_array_less(abs(found.uniform_loss - uniform_bt.detach().flatten()), off)
 
 
 def test_nearly_certain_targets_are_read_at_the_price_of_rounding():
@@ -57,7 +59,8 @@ def test_nearly_certain_targets_are_read_at_the_price_of_rounding():
 
     assert float(loss_bt.detach().min()) < 1e-4
     assert float(found.amplification.max()) > 1e4
-    np.testing.assert_array_less((7 * found.weight - 1).abs(), 1e-13 * found.amplification)
+    off = 1e-13 * found.amplification if logits.dtype == torch.float64 else slack(logits, found)
+    np.testing.assert_array_less((7 * found.weight - 1).abs(), off)
 
 
 def test_the_amplification_of_a_linear_head_is_its_largest_row_over_the_unit_gradient():
@@ -68,7 +71,7 @@ def test_the_amplification_of_a_linear_head_is_its_largest_row_over_the_unit_gra
     found = read(head, hidden, unit_nh, ids)
 
     largest = model.lm_head.weight.detach().norm(dim=-1).max()
-    np.testing.assert_allclose(found.amplification, largest / unit_nh.norm(dim=-1), rtol=1e-9)
+    np.testing.assert_allclose(found.amplification, largest / unit_nh.norm(dim=-1), rtol=slack(logits, found).max())
 
 
 def test_the_amplification_of_any_other_head_comes_from_the_targets_seen():

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from transformers import DataCollatorWithFlattening
 
 from faults import CATALOGUE, planted
 from instrument.run.marked import marked, sentences
@@ -111,6 +110,8 @@ def test_a_dataset_that_cannot_be_read_is_said_whatever_was_asked_for():
 
         def __getitem__(self, number):
             raise OSError("gone")
+
+    from transformers import DataCollatorWithFlattening
 
     args = SimpleNamespace(max_length=None, assistant_only_loss=False)
     trainer = SimpleNamespace(

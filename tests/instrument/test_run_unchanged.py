@@ -160,3 +160,16 @@ def test_a_batch_of_one_sequence_has_nothing_to_say(tmp_path):
     _, found = told(tmp_path, "--leaks", text=LOOP.replace("(2, n)", "(1, n)").replace("(4, 8)", "(2, 2)"))
 
     assert "a leak needs two" in found["leaks_not_searched"]
+
+
+def test_an_error_of_ours_while_a_model_is_looked_at_does_not_reach_the_script(tmp_path, monkeypatch):
+    def broken(*_):
+        raise AttributeError("of some release")
+
+    monkeypatch.setattr("instrument.run.attach.recorder_of", broken)
+
+    result, found = told(tmp_path)
+
+    assert alone("train.py") == result.stdout
+    assert "NO VERDICT" in found["said"]
+    assert "LlamaForCausalLM: looking at it ended in AttributeError: of some release" in found["said"]

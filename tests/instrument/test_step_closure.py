@@ -11,7 +11,7 @@ from tests.instrument.scripts import LOOP, alone, run, script
 
 # All that step dense parameters of any shape and call a closure once. LBFGS takes a whole line search otherwise.
 OPTIMIZERS = {
-    name: getattr(torch.optim, name)
+    name: lambda *args, name=name, **options: getattr(torch.optim, name)(*args, **options)
     for name in (
         *("Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"),
         "SGD",
