@@ -2,7 +2,10 @@
 
 import dataclasses
 import enum
+import itertools
 import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
@@ -20,6 +23,8 @@ from instrument.run.outcome import Outcome
 from instrument.run.page import page
 from tests.instrument.records import a_record, a_row, a_window, an_after
 from tests.instrument.scripts import EXAMPLES, LOOP, run, script
+
+PAGE = Path(charts.__file__).with_name("page.html")
 
 
 def outcome(*windows, **more):
@@ -157,3 +162,41 @@ def test_settings_of_an_optimizer_are_told_side_by_side_where_its_groups_differ(
     found = changes(None, [torch.optim.AdamW(groups, lr=0.25)])
 
     assert {"AdamW.lr": (0.25, 0.001), "AdamW.weight_decay": ("0.5, 0.01", 0.01)} == found
+
+
+# How the three dichromacies see linear RGB: G. M. Machado et al., 2009, severity 1 (doi:10.1109/TVCG.2009.113).
+SEEN = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+# Of linear sRGB, over the white of D65.
+TO_XYZ = np.array([[0.4339, 0.3762, 0.1899], [0.2127, 0.7152, 0.0722], [0.0178, 0.1095, 0.8730]])
+
+
+def lab(colour, seen):
+    """CIE L*, a*, b* of #rrggbb as it is seen."""
+    c = np.array([int(colour[i : i + 2], 16) / 255 for i in (0, 2, 4)])
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(TO_XYZ @ np.clip(seen @ linear, 0, 1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("kind", SEEN)
+def test_shades_stay_apart_and_in_order_for_the_colour_blind(kind):
+    found = re.findall(r"\.w(\d+),\.m\d+ \{ background: #([0-9a-f]{6})", PAGE.read_text())
+    shades = [lab(colour, np.array(SEEN[kind])) for _, colour in sorted(found, key=lambda one: int(one[0]))]
+
+    assert 13 == len(shades)
+    # 2.3 is the least difference that is noticed.
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(shades, 2)) > 2.3
+    lightness = [shade[0] for shade in shades]
+    assert sorted(lightness[:5]) == lightness[:5]
+    assert sorted(lightness[8:], reverse=True) == lightness[8:]
+
+
+def test_a_weight_is_told_by_a_number_too_and_a_minus_by_a_line():
+    style = PAGE.read_text()
+
+    assert ".row i[title]::after { content: attr(title);" in style
+    assert '[class^="m"] { border-bottom: 3px double #000 !important; }' in style
