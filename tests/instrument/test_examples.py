@@ -152,6 +152,27 @@ def on_two_ranks(words, fault, tmp_path):
 
 
 @pytest.mark.spawn
+def test_accelerate_launches_ranks_of_which_one_tells_and_writes(tmp_path):
+    launcher = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    plain = ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
+    files = ["--json", str(tmp_path / "run.json"), "--html", str(tmp_path / "run.html")]
+    command = ["-m", "instrument.cli", "run", "--stop", "--records", str(tmp_path / "records"), *files]
+    ended = subprocess.run(
+        [*launcher, *plain, *command, str(EXAMPLES / "ddp.py"), "--mean-of-means"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "GLOO_SOCKET_IFNAME": "lo"},
+    )
+
+    told = json.loads((tmp_path / "run.json").read_text())
+    jsonschema.validate(told, json.loads(SCHEMA.read_text()))
+    assert 1 == ended.stderr.count("weighbridge: ")
+    assert ("mean-of-rank-means", 2) == (told["code"], told["ranks"])
+    assert "mean-of-rank-means" in (tmp_path / "run.html").read_text()
+    assert ended.returncode
+
+
+@pytest.mark.spawn
 def test_a_fault_that_is_planted_into_the_command_is_named(tmp_path):
     words = ["--stop", "--json", str(tmp_path / "run.json"), str(EXAMPLES / "accelerate_loop.py")]
     command = ["run", "count_ignored_by_loss", "--", sys.executable, "-m", "instrument.cli", "run", *words]
