@@ -1,7 +1,8 @@
 """TRL's real KTOTrainer, driven on given completions, each desirable or not."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def run_kto(
         moving = Moving(reference, snapshots, moves)
         driven = drive(trainer, script, snapshots, reference, moving)
     mixed = [
-        [cycled(trainer.model, moving, answers, batch.numbers, parameters, w) for batch in window]
+        [cycled(trainer.model, reference, answers, batch.numbers, parameters, moving.at(w)) for batch in window]
         for w, (window, parameters) in enumerate(zip(driven.windows, snapshots.windows))
     ]
     driven.record.changes.update(CHANGES)
@@ -88,7 +89,12 @@ def run_kto(
 
 
 def cycled(
-    model: Any, moving: Moving, answers: Sequence[Answer], numbers: Any, parameters: Any, window: int
+    model: Any,
+    reference: Any,
+    answers: Sequence[Answer],
+    numbers: Any,
+    parameters: Any,
+    moved: Mapping[str, Any] = MappingProxyType({}),
 ) -> Mismatched:
     """The prompts of a micro-batch, each with the completion before its own; the first with the last one."""
     rows, marks = [], []
@@ -96,6 +102,6 @@ def cycled(
         prompt, completion = answers[number][0], answers[numbers[i - 1]][1]
         rows.append(np.array([*prompt, *completion, EOS]))
         marks.append([False] * (len(prompt) - 1) + [True] * (len(completion) + 1))
-    policy, base = log_probabilities(model, rows, parameters), moving(rows, window)
+    policy, base = log_probabilities(model, rows, parameters), log_probabilities(reference, rows, dict(moved))
     largest = [np.maximum(*sizes) for sizes in zip(policy.largest, base.largest)]
     return Mismatched(padded(marks, np.bool_), padded(policy.log_p), padded(base.log_p), padded(largest))
