@@ -71,7 +71,7 @@ def merged(p: Float, said: Sequence[int], groups: Groups, merge: str) -> Float:
 def sorted_slope(a: Float, b: Float) -> Float:
     """[g, v] dL/dA of d = sum_k |A_(k) - B_(k)|, both sorted, the shorter one filled up with 0."""
     width = max(a.shape[1], b.shape[1])
-    falling = [-np.sort(-np.pad(x, [(0, 0), (0, width - x.shape[1])]), axis=1) for x in (a, b)]
+    falling = [-np.sort(-np.pad(x, [(0, 0), (0, width - x.shape[1])])) for x in (a, b)]
     order = np.argsort(-a, axis=1, kind="stable")
     slope = np.zeros_like(a)
     np.put_along_axis(slope, order, np.sign(falling[0] - falling[1])[:, : a.shape[1]], 1)

@@ -33,8 +33,10 @@ def test_every_group_spells_the_same_bytes(student, teacher):
 
 
 def test_an_end_that_does_not_rise_is_refused():
-    with pytest.raises(ValueError, match="teacher must rise"):
+    with pytest.raises(ValueError, match=r"^teacher must rise"):
         aligned([1, 2], [2, 2])
+    with pytest.raises(ValueError, match=r"^student must rise"):
+        aligned([3, 2], [2, 3])
 
 
 def test_a_group_is_the_distribution_of_its_base_times_the_tokens_beside_it():
