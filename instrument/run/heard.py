@@ -167,7 +167,8 @@ def save(heard: list[Heard], file: Path) -> None:
         for name, table in [("mask", one.mask), *((f"told {name}", table) for name, table in one.told.items())]
     }
     with file.open("wb") as out:
-        np.savez(out, allow_pickle=False, **tables)
+        # numpy before 2.1 takes allow_pickle= for one more table.
+        np.savez(out, **tables)  # type: ignore[arg-type]
 
 
 def load(file: Path) -> list[Heard]:

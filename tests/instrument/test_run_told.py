@@ -9,6 +9,7 @@ import torch
 
 from instrument.run import half
 from instrument.run.finding import FAULT, NOTE, Finding
+from instrument.run.heard import Heard, load, save
 from instrument.run.outcome import Outcome
 from instrument.run.page import page
 from instrument.run.ranks import Meeting
@@ -132,6 +133,19 @@ def test_what_an_earlier_run_left_is_not_read(two_ranks, tmp_path):
     two_ranks(1)
 
     assert not (tmp_path / "rank-1.txt").exists()
+
+
+def test_what_a_rank_heard_is_read_again_and_nothing_else_is_written(tmp_path):
+    written = Heard(np.ones((1, 2)), {"ref logps": np.arange(2.0)})
+
+    save([written], tmp_path / "heard.npz")
+    (read,) = load(tmp_path / "heard.npz")
+
+    with np.load(tmp_path / "heard.npz") as tables:
+        assert ["0 mask", "0 told ref logps"] == tables.files
+    np.testing.assert_array_equal(read.mask, written.mask)
+    assert ["ref logps"] == list(read.told)
+    np.testing.assert_array_equal(read.told["ref logps"], written.told["ref logps"])
 
 
 BF16 = LOOP.replace("optimizer =", "model.bfloat16()\n    optimizer =")
