@@ -47,6 +47,7 @@ class AfterBackward:
         self._closure = None if head is None else Closure(model, self._reach.layouts)
         self._optimizers, self._compare, self._find_head = [unwrapped(o) for o in optimizers], compare, head
         self._max_norm = float("nan") if max_norm is None else float(max_norm)
+        self._heard: list[float] = []
         self._depth = 0
         self._stepped: set[int] = set()
         self._before: Norms | None = None
@@ -80,6 +81,11 @@ class AfterBackward:
             if multiplies(matrix):
                 self._closure.head, self._closure.largest = matrix, head.largest
             self._closure.arrived(hidden_states(output), gradient, reading["weight"])
+
+    def clips(self, limit: float, parameters: Sequence[Any]) -> None:
+        """The gradients of these parameters are about to be clipped to a norm; some of ours alone say nothing."""
+        ours = {id(p) for p in self._reach.parameters.values() if p.grad is not None}
+        self._heard.append(limit if ours <= {id(p) for p in parameters} else float("nan"))
 
     def ended(self) -> Norms:
         """A backward is over; the norms of the gradients that it left."""
@@ -123,7 +129,7 @@ class AfterBackward:
         if self._closure is not None:
             self._closure.drop()
         self._before = self._entry = self._reading = None
-        self._stepped = set()
+        self._stepped, self._heard = set(), []
 
     def close(self) -> None:
         """Put the window together, right before the step that ends it."""
@@ -156,11 +162,13 @@ class AfterBackward:
         sums = [total([one]) for one in addends] if alone else []
         for one in addends:
             one.part = bool(part[reach.names.index(one.name)]) if one.name in reach.names else False
-        rest: Any = (self._max_norm, *shape, why, bound, cut, [] if alone else addends, [], part)
+        # What is clipped twice has no one limit.
+        limit = self._heard[0] if np.isnan(self._max_norm) and len(self._heard) == 1 else self._max_norm
+        rest: Any = (limit, *shape, why, bound, cut, [] if alone else addends, [], part)
         self._last = After(reach, sums, before, entry / inside, bent, None, *rest)
         self._record.windows[-1].after = self._last
         self._before = self._entry = None
-        self._stepped = set()
+        self._stepped, self._heard = set(), []
 
     def _shapes(self, held: Sequence[nn.Parameter]) -> tuple[Floats, Floats]:
         """[p] elements and dimensions of whole parameters; the latter nan of a flat part whose module never ran."""

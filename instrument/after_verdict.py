@@ -191,7 +191,10 @@ def judge_factor(found: After, c: float, error: float, scale: float) -> tuple[li
                 # Weights that are some power of two too large were clipped as they are: no scale was undone.
                 return judge_factor(found, c, error, 1.0)
             due = f"clipping to {found.max_norm:g} should multiply the gradient, of norm {total:.4g}, by {right:.4g}"
-            return [f"{due}, and the step got it multiplied by {c * scale:.4g}"], [], 1.0
+            got = f"the step got it multiplied by {c * scale:.4g}"
+            if scale != 1 and abs(c * scale - plain) <= 2 * error * plain:
+                return [f"clipped before the loss scale of {scale:g} was undone: {due}, and {got}"], [], scale
+            return [f"{due}, and {got}"], [], 1.0
     if c * scale > 1 + 2 * error:
         due = "" if scale == 1 else f", which leaves {c * scale:.6g} of the loss scale"
         return [f"the gradient was multiplied by {c:.6g} between backward and the step{due}"], [], 1.0

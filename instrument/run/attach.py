@@ -12,6 +12,7 @@ from ..locate import locate
 from ..record import Record
 from ..step_verdict import compared
 from .certificate import Witness
+from .clips import HeardClip
 from .defaults import Change, changes
 from .half import HalfRecorder
 from .leaks import LeakSearch
@@ -53,6 +54,7 @@ class Attached:
         self.around = around
         self.objective = objective
         self.problem = self.unfollowed = ""
+        self._clip: HeardClip | None = None
         self.cut = False
         held = [p for one in optimizers for group in one.param_groups for p in group["params"]]
         # Sums are made of gradients at final hidden states, which half precision and labels do not give. Of the rest,
@@ -64,16 +66,21 @@ class Attached:
             limit = getattr(getattr(around.trainer, "args", None), "max_grad_norm", None) or None
             head = recorder.head if isinstance(recorder, LiveRecorder) else None
             try:
-                recorder.capture.after = AfterBackward(self.record, module, optimizers, compared, limit, head)
+                after = AfterBackward(self.record, module, optimizers, compared, limit, head)
+                recorder.capture.after, self._clip = after, HeardClip(after.clips)
             except NotImplementedError as refused:
                 self.unfollowed = str(refused)
         self.leaks = LeakSearch(module, self.witness) if leaks else None
         self._recorder.capture.__enter__()
         self.objective.hearing.listen(module)
+        if self._clip is not None:
+            self._clip.listen()
 
     def finish(self) -> None:
         """Take all hooks off; a window that is not whole is thrown away."""
         self.objective.hearing.stop()
+        if self._clip is not None:
+            self._clip.stop()
         if self.leaks is not None:
             self.leaks.stop()
         try:
