@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,11 @@ def started(cache, *more):
     """The command as a process of its own."""
     command = [sys.executable, "-m", "instrument.cli", "history", "--cache", str(cache), *more]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "COLUMNS": "200"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings)
+    # In the background of a shell an interrupt is ignored, and what is started there inherits that.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings, preexec_fn=heard
+    )
 
 
 def until(holds):
