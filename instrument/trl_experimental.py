@@ -116,7 +116,7 @@ def half_relative() -> ObjectiveRun:
 
 RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("CPO sigmoid", False, without_reference("sigmoid", epsilon=0.25)),
-    ("CPO hinge", False, without_reference("hinge")),
+    ("CPO hinge", False, without_reference("hinge", beta=2.0)),
     ("CPO ipo", False, without_reference("ipo")),
     ("SimPO", False, without_reference("simpo", cpo_alpha=0.0)),
     ("AlphaPO", False, without_reference("simpo", cpo_alpha=0.0, alpha=0.25)),
