@@ -182,8 +182,10 @@ def scripted(groups: Sequence[Group], mask_truncated: bool) -> dict[Ids, tuple[i
             row, scored = (*group.prompt, *ids), [*before, *marks]
             if row in script or not len(ids) or not len(group.prompt):
                 raise ValueError(f"completions need a token, a prompt before them, and no twin, got the row {row}")
-            script[row] = (number, scored)
-            if mask_truncated and ids[-1] != EOS:
+            left_out = mask_truncated and ids[-1] != EOS
+            # A trainer that forgets to leave it out runs the whole row, of which nothing is to be trained.
+            script[row] = (number, [False] * len(scored) if left_out else scored)
+            if left_out:
                 script[tuple(group.prompt)] = (-1, before)
             number += 1
     return script

@@ -156,6 +156,20 @@ def test_rows_of_a_check_lie_on_both_sides_of_its_bound(name, module, form, neve
     assert outcome(name).status == "FAULT"
 
 
+@pytest.mark.parametrize("name", ["GRPO truncated, not counted", "GRPO truncated, in the mean"])
+def test_a_truncated_completion_that_is_trained_all_the_same_is_a_fault(name, monkeypatch):
+    original = GRPOTrainer.__init__
+
+    def forgetful(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        assert self.mask_truncated_completions
+        self.mask_truncated_completions = False
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", forgetful)
+
+    assert outcome(name).status == "FAULT"
+
+
 def test_a_completion_that_drifted_and_is_kept_is_a_fault(monkeypatch):
     original = GRPOTrainer.get_off_policy_mask
     monkeypatch.setattr(
