@@ -189,6 +189,7 @@ def succeeded(alpha: float, support: Support, cap: float) -> Run:
 
 RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("Distillation, beta 0", False, teaching(0.0, 1.0)),
+    ("Distillation, beta 1/4", False, teaching(0.25, 2.0)),
     ("Distillation, beta 1/2", False, teaching(0.5, 2.0)),
     ("Distillation, beta 1", False, teaching(1.0, 1.0)),
     ("GKD, beta 0", False, generalized("GKD", 0.0, False)),
