@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from closed_forms import aggregation
+from closed_forms import aggregation, counted_samples
 
 from .record import Floats, Window
 
@@ -70,12 +70,12 @@ def candidates(window: Window) -> list[Candidate]:
         Candidate(f"micro-batch means weighted by their rows, M = {m}", "B_m/(B n_m)", a.weighted_by_rows),
         Candidate(f"token mean divided once more by M = {m}", "1/(M N)", a.divided_twice),
         times,
-        Candidate("sum over the last micro-batch only", "1/N in it, else 0", a.last_micro_batch_only),
+        Candidate("sum over the last micro-batch only", "1/N in it, else 0", counted_samples.last_micro_batch_only),
         *(
             Candidate(
                 f"sum over the first {k} of M = {m} micro-batches only",
                 "1/N in them, else 0",
-                partial(a.first_micro_batches_only, kept=k),
+                partial(counted_samples.first_micro_batches_only, kept=k),
             )
             for k in range(1, m)
         ),

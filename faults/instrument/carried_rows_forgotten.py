@@ -23,6 +23,6 @@ FAULT = Fault(
     effect="closed_forms.aggregation:token_mean",
     quantity="weights",
     visible="probed_unemptied",
-    clean="closed_forms.aggregation:carried_over",
+    clean="closed_forms.counted_samples:carried_over",
     patch=patch,
 )

@@ -1,6 +1,6 @@
 """Every form as a function of one window, for the properties that all of them share."""
 
-from closed_forms import aggregation
+from closed_forms import aggregation, counted_samples
 
 
 def _joined(ranks):
@@ -18,13 +18,13 @@ def _rows(window):
 # Divide by the targets of the window.
 BY_WINDOW = {
     "token_mean": lambda window: aggregation.token_mean(window),
-    "first_micro_batches_only": lambda window: aggregation.first_micro_batches_only(window, 1),
-    "last_micro_batch_only": lambda window: aggregation.last_micro_batch_only(window),
-    "repeated_samples": lambda window: aggregation.repeated_samples(window, [2] * len(_rows(window))),
+    "first_micro_batches_only": lambda window: counted_samples.first_micro_batches_only(window, 1),
+    "last_micro_batch_only": lambda window: counted_samples.last_micro_batch_only(window),
+    "repeated_samples": lambda window: counted_samples.repeated_samples(window, [2] * len(_rows(window))),
     "divided_twice": lambda window: aggregation.divided_twice(window),
     "targets_dropped": lambda window: aggregation.targets_dropped(window, [[False] * n for n in _rows(window)]),
     "per_rank_mean": lambda window: aggregation.per_rank_mean([window]),
-    "carried_over": lambda window: aggregation.carried_over([window]),
+    "carried_over": lambda window: counted_samples.carried_over([window]),
 }
 
 # Divide by the targets of each micro-batch.

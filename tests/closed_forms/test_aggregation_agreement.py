@@ -5,15 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closed_forms.aggregation import (
-    carried_over,
-    first_micro_batches_only,
-    last_micro_batch_only,
     mean_of_micro_batch_means,
     per_rank_mean,
     per_rank_mean_of_micro_batch_means,
     per_sequence_mean,
     per_sequence_mean_of_all,
-    repeated_samples,
     scaled,
     short_window,
     sum_of_micro_batch_means,
@@ -22,6 +18,7 @@ from closed_forms.aggregation import (
     token_sum,
     weighted_by_rows,
 )
+from closed_forms.counted_samples import carried_over, first_micro_batches_only, last_micro_batch_only, repeated_samples
 from tests.closed_forms import strategies
 from tests.closed_forms.compare import assert_weights
 from tests.closed_forms.forms import BY_MICRO_BATCH, BY_WINDOW

@@ -4,15 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closed_forms.aggregation import (
-    carried_over,
     divided_twice,
-    first_micro_batches_only,
-    last_micro_batch_only,
     mean_of_micro_batch_means,
     per_rank_mean,
     per_rank_mean_of_micro_batch_means,
     per_sequence_mean,
-    repeated_samples,
     scaled,
     short_window,
     sum_of_micro_batch_means,
@@ -21,6 +17,7 @@ from closed_forms.aggregation import (
     token_sum,
     weighted_by_rows,
 )
+from closed_forms.counted_samples import carried_over, first_micro_batches_only, last_micro_batch_only, repeated_samples
 from tests.closed_forms import strategies
 from tests.closed_forms.compare import assert_other_weights
 

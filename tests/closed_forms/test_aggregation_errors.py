@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from closed_forms.aggregation import (
-    carried_over,
-    first_micro_batches_only,
     per_rank_mean,
     per_rank_mean_of_micro_batch_means,
     per_sequence_mean,
-    repeated_samples,
     scaled,
     short_window,
     targets_dropped,
     token_mean,
     token_sum,
 )
+from closed_forms.counted_samples import carried_over, first_micro_batches_only, repeated_samples
 from tests.closed_forms.forms import ALL, BY_MICRO_BATCH, BY_WINDOW
 
 every_form = pytest.mark.parametrize("name", ALL)

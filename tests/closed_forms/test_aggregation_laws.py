@@ -6,16 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from closed_forms.aggregation import (
-    carried_over,
-    first_micro_batches_only,
     per_rank_mean,
     per_rank_mean_of_micro_batch_means,
-    repeated_samples,
     scaled,
     short_window,
     targets_dropped,
     token_mean,
 )
+from closed_forms.counted_samples import carried_over, first_micro_batches_only, repeated_samples
 from tests.closed_forms.compare import assert_weights, total
 from tests.closed_forms.forms import ALL, BY_MICRO_BATCH, SUMS
 from tests.closed_forms.strategies import full_windows, ranks, windows
