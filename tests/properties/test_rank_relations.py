@@ -1,12 +1,14 @@
 """R1, R2, R6 and R11 to R14 for TRL's SFT, DPO and GRPO on two ranks; R7 is in the two files beside this one."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from instrument.after_verdict import allowed_of, step_faults
 from instrument.loops.groups import Group
 from instrument.objective_pairs import PairOptions, of_dpo, of_sft
 from instrument.objective_policy import Options, of_grpo
@@ -110,8 +112,13 @@ def test_the_step_consumes_what_all_ranks_contributed_and_reaches_all_that_train
     assert len(after.reach.names) == (4 if adapter else 12)
     places = {"last matrix"} if adapter else {"last norm", "head", "embedding rows"}
     assert places == {found.place for found in after.sums}
-    np.testing.assert_allclose([found.scale for found in after.sums], 1, rtol=1e-4)
-    np.testing.assert_allclose(after.step.moved[np.isfinite(after.step.moved)], 1, rtol=1e-3)
+    # TRL adds up the gradient of the head's matrix in float32, whatever the model computes in.
+    rounded = {"head": replace(record, work_dtype="float32")}
+    for found in after.sums:
+        assert found.residual <= allowed_of(rounded.get(found.place, record), found) < 0.1
+    assert np.isfinite(after.step.moved).any()
+    assert not after.step.unjudged
+    assert [] == step_faults(after)[0]
 
 
 @trainers
