@@ -176,6 +176,7 @@ def test_an_output_without_room_is_told_in_one_line(command):
     assert "python -m faults: the output cannot be written: No space left on device: make room\n" == done.stderr
 
 
+@pytest.mark.spawn
 def test_a_command_without_the_seam_fails(tmp_path):
     (tmp_path / "torch").mkdir()
     for module in ("__init__", "optim/__init__", "optim/optimizer"):
