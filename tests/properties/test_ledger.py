@@ -25,6 +25,7 @@ RUNS = {
     "shuffled": ("trainer", SHUFFLED),
     "two epochs": ("trainer", {**SHUFFLED, "num_train_epochs": 2}),
     "dispatched": ("trainer", DISPATCHED),
+    "loader's workers": ("trainer", {**SHUFFLED, "dataloader_num_workers": 2}),
     "accelerate": ("accelerate", {}),
     "by hand": ("ddp", {}),
 }
@@ -98,6 +99,35 @@ def test_each_sample_of_a_stream_runs_once_on_one_of_two_ranks(options, shape):
     rows = rows_of(shape)
 
     report = measured(watched, "stream", shape.seed, rows, rows, {"micro_batch": shape.micro_batch, **options})
+
+    report.assert_each_sample_once(rows)
+    report.assert_token_mean()
+
+
+@pytest.mark.parametrize("parted", [True, False], ids=["a part", "all of it"])
+@few
+@given(shape=rank_shapes())
+def test_a_sample_of_a_stream_runs_as_often_as_the_workers_of_a_loader_read_it(parted, shape):
+    # Each worker fills its own batches, so that each gets as many rows as fill them on both ranks.
+    rows = live_rows(2 * shape.lengths, shape.seed)
+
+    report = measured(
+        watched, "stream", shape.seed, rows, rows, {"micro_batch": shape.micro_batch, "workers": 2, "parted": parted}
+    )
+
+    counts = [1 if parted else 2] * len(rows)
+    assert times(report.ledger(), rows) == shared_by_equals(counts, rows)
+    report.assert_token_mean()
+
+
+@few
+@given(shape=rank_shapes())
+def test_without_even_batches_a_short_last_batch_is_not_filled_up(shape):
+    # A batch more on one rank, and the Trainer waits for the other one for ever.
+    rows = rows_of(shape)[: None if shape.micro_batch == 1 else -1]
+    options = {"micro_batch": shape.micro_batch, "accelerator_config": {"even_batches": False}}
+
+    report = measured(watched, "trainer", shape.seed, rows, rows, options)
 
     report.assert_each_sample_once(rows)
     report.assert_token_mean()

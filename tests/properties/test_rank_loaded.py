@@ -66,3 +66,8 @@ def test_fsdp_of_the_trainers_arguments_is_left_out_on_cpus_and_measured_as_what
 
     assert [(False, True)] * 2 == [tuple(how) for _, *how in answers]
     report.assert_token_mean()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_plugin_of_fsdp_is_left_out_by_accelerate_on_cpus(version):
+    assert [(True, {"Parameter"})] * 2 == on_ranks(load_jobs.prepared_for_fsdp, version)

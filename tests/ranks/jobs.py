@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler, get_worker_info
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from instrument import make_batch, watch, xray_rows
@@ -68,18 +68,21 @@ def run_sampled(model, rows, labels, *, micro_batch, epochs=1, shuffle=False):
 
 
 class Stream(torch.utils.data.IterableDataset):
-    """Rows that come one after the other."""
+    """Rows that come one after the other; of several workers each reads its part where it is `parted`, or all."""
 
-    def __init__(self, rows):
-        self.rows = rows
+    def __init__(self, rows, parted):
+        self.rows, self.parted = rows, parted
 
     def __iter__(self):
-        return iter([{"input_ids": list(row), "labels": list(row)} for row in self.rows])
+        worker = get_worker_info()
+        own = self.rows[worker.id :: worker.num_workers] if worker and self.parted else self.rows
+        return iter([{"input_ids": list(row), "labels": list(row)} for row in own])
 
 
-def run_stream(model, rows, labels, *, micro_batch, dispatch=False, pad_to=0):
+def run_stream(model, rows, labels, *, micro_batch, dispatch=False, pad_to=0, workers=0, parted=True):
     """The Trainer on a stream, each rank reading all of it, or the first one for all."""
-    steps = len(rows) // (micro_batch * dist.get_world_size())
+    times = 1 if parted else workers
+    steps = times * len(rows) // (micro_batch * dist.get_world_size())
     with tempfile.TemporaryDirectory() as folder:
         arguments = of_trainer(
             TrainingArguments,
@@ -88,10 +91,10 @@ def run_stream(model, rows, labels, *, micro_batch, dispatch=False, pad_to=0):
             max_steps=steps,
             remove_unused_columns=False,
             accelerator_config={"dispatch_batches": dispatch},
+            dataloader_num_workers=workers,
         )
-        trainer = Trainer(
-            model=model, args=arguments, train_dataset=Stream(rows), data_collator=padding_collator("right", pad_to)
-        )
+        collator = padding_collator("right", pad_to)
+        trainer = Trainer(model=model, args=arguments, train_dataset=Stream(rows, parted), data_collator=collator)
         trainer.remove_callback(PrinterCallback)
         trainer.train()
 

@@ -5,6 +5,8 @@ from contextlib import nullcontext
 
 import torch
 import torch.distributed as dist
+from accelerate import Accelerator
+from accelerate.utils import FullyShardedDataParallelPlugin
 from torch.nn.parallel import DistributedDataParallel
 from transformers import LlamaForCausalLM, Trainer, TrainingArguments
 from transformers.distributed import DistributedConfig
@@ -67,3 +69,10 @@ def asked_for_fsdp(rows):
     with watch(model) as report:
         trainer.train()
     return report.record, trainer.is_fsdp_enabled, isinstance(trainer.model_wrapped, DistributedDataParallel)
+
+
+def prepared_for_fsdp(version):
+    """What accelerate makes of a model for which it is given a plugin of FSDP on the CPU."""
+    accelerator = Accelerator(cpu=True, fsdp_plugin=FullyShardedDataParallelPlugin(fsdp_version=version))
+    wrapped = accelerator.prepare(live_model(0))
+    return isinstance(wrapped, DistributedDataParallel), {type(p).__name__ for p in wrapped.parameters()}

@@ -1,6 +1,5 @@
 """One pool of local ranks for all tests of a process, with the faults on that are on here."""
 
-import atexit
 import functools
 import os
 from contextlib import ExitStack
@@ -18,9 +17,7 @@ from mutation.single_thread import refuse_threads
 
 @functools.cache
 def pool(ranks):
-    started = LocalRanks(ranks, seconds=120, start="fork" if is_fresh() else "forkserver")
-    atexit.register(started.close)
-    return started
+    return LocalRanks(ranks, seconds=120, start="fork" if is_fresh() else "forkserver")
 
 
 def is_fresh():

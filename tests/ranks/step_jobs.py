@@ -10,6 +10,7 @@ from transformers import Trainer, TrainingArguments
 from instrument import make_batch, watch
 from instrument.loops.arguments import of_trainer
 from instrument.loops.data import Rows, padding_collator
+from tests.instrument.models import with_lora
 from tests.properties.loops import live_model
 from tests.properties.resumed import records_over_a_resume
 from tests.ranks.jobs import dealt, digest
@@ -60,9 +61,9 @@ def by_ddp(seed, rows, labels, micro_batch, accumulation, wrong="", kind="AdamW"
     return report.record
 
 
-def by_trainer(seed, rows, labels, micro_batch, accumulation):
-    """The record of this rank of the real Trainer."""
-    model = live_model(seed)
+def by_trainer(seed, rows, labels, micro_batch, accumulation, adapters=False):
+    """The record of this rank of the real Trainer, on a model that trains whole or in its adapters alone."""
+    model = with_lora(target=["q_proj", "down_proj"]) if adapters else live_model(seed)
     settings = {
         "per_device_train_batch_size": micro_batch,
         "gradient_accumulation_steps": accumulation,
@@ -81,6 +82,11 @@ def by_trainer(seed, rows, labels, micro_batch, accumulation):
     with watch(model, trainer.create_optimizer(), max_norm=0.5) as report:
         trainer.train()
     return report.record
+
+
+def by_trainer_of_adapters(*given):
+    """As by_trainer, with LoRA."""
+    return by_trainer(*given, adapters=True)
 
 
 def resumed(folder, rows, stop, options):
