@@ -2,6 +2,7 @@
 
 import faulthandler
 import gc
+import multiprocessing
 import os
 import shutil
 import signal
@@ -24,6 +25,8 @@ def serve(pipe: Connection, rank: int, ranks: int, folder: str, seconds: float) 
     stacks = open(os.path.join(folder, f"stack-{rank}"), "w")
     faulthandler.register(signal.SIGUSR1, stacks, all_threads=False)
     torch.set_num_threads(1)
+    # What a rank starts, as the workers of a loader, comes as from a launcher's process: in the platform's own way.
+    multiprocessing.set_start_method(multiprocessing.get_all_start_methods()[0], force=True)
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "OMP_NUM_THREADS": 1}
     os.environ.update({name: str(value) for name, value in place.items()})
     if sys.platform == "linux":
