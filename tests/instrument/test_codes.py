@@ -84,6 +84,30 @@ def test_sections_say_what_to_do():
     assert {"not-judged", "remark"} == {code for code, text in sections.items() if "Fix: " not in text}
 
 
+def test_the_page_says_of_every_code_where_it_arises_and_what_it_is():
+    page = (ROOT / "docs" / "verdicts.md").read_text()
+    table = re.findall(r"^\| \[(.+)\]\(#(.+)\) \| (.+) \| (.+) \|$", page, re.MULTILINE)
+
+    assert [(c, c, kind.stage, kind.told) for c, kind in {**kinds(), **of_the_run()}.items()] == table
+
+
+def test_every_code_is_found_in_words_that_are_said():
+    said = {text for file in Path(instrument.__file__).parent.glob("*.py") for text in sentences(file.name)}
+    windows = [window([[[2], [3, 4]], [[5], [1]]], 2), window([[[2], [3, 4]]])]
+    said |= {f"follow the {candidate.name}" for one in windows for candidate in candidates(one)} | PUT_TOGETHER
+
+    assert [] == [code for code, kind in kinds().items() if not any(re.search(kind.said, text) for text in said)]
+
+
+# Sentences that no single string holds.
+PUT_TOGETHER = {
+    "weights right, 20 of 21 trainable parameters reached: no gradient came to q_proj",
+    "the gradient of q_proj is 2 times what the tokens contributed: it is the sum over the ranks instead of their mean",
+    "follow the token mean times 0.857143",
+    "follow the mean of micro-batch means divided by 4 though 3 ran",
+}
+
+
 def test_codes_are_stable():
     # What somebody's --fail-on or dashboard names; a code may be added, and none may go.
     known = """
