@@ -106,6 +106,11 @@ def expected(
 
 
 def with_arithmetic(allowed: Floats, addends: Floats) -> Floats:
-    """Bounds with the roundings of the arithmetic added; nan where a tenth of the addends or more is rounding."""
+    """Bounds with the roundings of the arithmetic added; nan where a tenth of the addends or more is rounding.
+
+    What is smaller than float32's smallest normal number may become 0 on the way, as a policy's weight far off its data
+    does; nothing that is added up of zeros may.
+    """
     allowed = allowed + 240 * rounding.unit_roundoff("float32") * np.abs(addends)
-    return np.where(allowed > 0.1 * np.abs(addends), np.nan, allowed)
+    hidden = allowed > 0.1 * np.abs(addends)
+    return np.where(hidden, np.nan, allowed + np.where(addends == 0, 0.0, np.finfo(np.float32).tiny))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_forms import reward, rounding
 
-from .objective_bounds import Expected, Form, sensitivity
+from .objective_bounds import Expected, Form, sensitivity, with_arithmetic
 from .objective_record import Rewarded
 from .record import Floats
 
@@ -36,7 +36,7 @@ def of_batch(batch: Rewarded, margin: float | list[float], centre: float, k: int
     form = form_of_rewards(batch.weight.shape, batch.last, apart, centre, k)
     values, errors = {"reward": batch.reward}, {"reward": u * (1 + np.abs(batch.reward))}
     weight, addends = form(values)
-    return Expected(weight, sensitivity(form, values, errors) + 240 * u * addends)
+    return Expected(weight, with_arithmetic(sensitivity(form, values, errors), addends))
 
 
 def form_of_rewards(shape: tuple[int, ...], last: NDArray[np.int64], margin: ArrayLike, centre: float, k: int) -> Form:

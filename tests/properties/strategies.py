@@ -37,6 +37,17 @@ def pairs(draw, completions=2):
     return [tuple(ids.take(n) for n in shape) for shape in shapes]
 
 
+# As of pairs, where a third completion is left out.
+PAIRS = [
+    ((3, 4), (5, 6), (7, 8, 9)),
+    ((10,), (11, 12, 13), (14,)),
+    ((15, 16), (17,), (18, 19)),
+    ((20,), (21, 22), (23, 24, 25)),
+    ((26,), (27, 28, 29), (30,)),
+    ((31, 32), (33,), (34, 35)),
+]
+
+
 @st.composite
 def answers(draw):
     """Two to six prompts, completions, and whether each is desirable."""
@@ -82,6 +93,19 @@ def rollouts(draw):
         "mask_truncated_completions": micro_batch > 1 and draw(st.booleans()),
     }
     return groups, split
+
+
+# As of rollouts: two groups, each one a generation that is trained on twice, with an end and without.
+TWICE = (
+    [((3,), [(4, 5, 2), (6, 7)], [1.0, 0.0]), ((8,), [(9, 2), (10, 11, 12)], [0.25, 0.75])],
+    {
+        "micro_batch": 2,
+        "steps_per_generation": 1,
+        "gradient_accumulation_steps": 1,
+        "num_iterations": 2,
+        "mask_truncated_completions": False,
+    },
+)
 
 
 @st.composite

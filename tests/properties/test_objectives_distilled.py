@@ -1,7 +1,7 @@
 """R7: every token of a student gets 1 / N of the divergence's own gradient, and nothing else."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from instrument.loops.async_distillation import run_async_distillation
@@ -24,6 +24,11 @@ from instrument.objective_iw_opd import of_iw_opd
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows
 from tests.properties.strategies import VOCABULARY, few, lessons, seeds
+
+TAUGHT_TWICE = (
+    [((3,), (4, 5, 2)), ((6, 7), (8, 2)), ((9,), (10, 11, 2)), ((12,), (13, 2))],
+    {"micro_batch": 2, "gradient_accumulation_steps": 1},
+)
 
 
 def assert_taught(taught, beta, temperature, counts=None):
@@ -101,6 +106,8 @@ def test_every_token_that_a_server_scores(run, beta, drawn, words, temperature, 
 
 @pytest.mark.parametrize("support", [Support(), Support(3), Support(3, True)], ids=["all", "few", "tail"])
 @few
+# Tokens on both sides of the cap, which few draws have: test_objectives_regions.py.
+@example(drawn=TAUGHT_TWICE, alpha=0.25, skipped=0, kind="base", iterations=2, cap=1.0, seed=2)
 @given(
     drawn=lessons(end=(2,)),
     alpha=st.sampled_from([0.0, 0.25, 1.0]),

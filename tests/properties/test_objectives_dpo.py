@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from peft import get_peft_model
 
@@ -12,7 +12,7 @@ from instrument.loops.scored import OldNames, lora
 from instrument.objective_pairs import PairOptions, of_dpo
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
-from tests.properties.strategies import VOCABULARY, betas, few, pairs, seeds
+from tests.properties.strategies import PAIRS, VOCABULARY, betas, few, pairs, seeds
 
 ON_SCORES = ["sigmoid", "hinge", "ipo", "robust", "exo_pair", "discopop", "sigmoid_norm"]
 OTHERS = ["nca_pair", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "sft"]
@@ -20,6 +20,8 @@ OTHERS = ["nca_pair", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero"
 UNWEIGHTED = ["aot", "aot_unpaired", "sft", "hinge"]
 splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 3), "gradient_accumulation_steps": st.integers(1, 3)})
 adapters = st.booleans()
+# Pairs of a window that lie on both sides of every limit, which few draws do: test_objectives_regions.py.
+WHOLE = {"micro_batch": 3, "gradient_accumulation_steps": 2}
 tails = st.sampled_from([1.0, 0.25])
 divergences = st.sampled_from(["reverse_kl", "forward_kl", "js_divergence", "alpha_divergence"])
 
@@ -47,9 +49,11 @@ def run(drawn, losses, options, peft, seed, split):
 
 @pytest.mark.parametrize("loss_type", ON_SCORES + OTHERS)
 @few
-@given(drawn=pairs(), beta=betas, ld_alpha=tails, peft=adapters, seed=seeds, split=splits, data=st.data())
-def test_every_token_weighs_its_closed_form(loss_type, drawn, beta, ld_alpha, peft, seed, split, data):
-    divergence = data.draw(divergences) if loss_type in ON_SCORES else "reverse_kl"
+@example(drawn=PAIRS, beta=20.0, ld_alpha=1.0, peft=False, seed=0, split=WHOLE, divergence="reverse_kl")
+@example(drawn=PAIRS, beta=0.5, ld_alpha=0.25, peft=False, seed=0, split=WHOLE, divergence="reverse_kl")
+@given(drawn=pairs(), beta=betas, ld_alpha=tails, peft=adapters, seed=seeds, split=splits, divergence=divergences)
+def test_every_token_weighs_its_closed_form(loss_type, drawn, beta, ld_alpha, peft, seed, split, divergence):
+    divergence = divergence if loss_type in ON_SCORES else "reverse_kl"
     options = PairOptions(beta, 0.25, 0.5, ld_alpha, divergence)
 
     driven = run(drawn, {loss_type: 1.0}, options, peft, seed, split)

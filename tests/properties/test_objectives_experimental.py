@@ -1,7 +1,7 @@
 """R7: every token of the trainers of trl.experimental weighs what the loss says, at every optimizer step."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from instrument.loops.a2po import Valued, run_a2po
@@ -17,13 +17,16 @@ from instrument.objective_policy import Options
 from instrument.objective_sdpo import of_sdpo
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
-from tests.properties.strategies import VOCABULARY, betas, few, lessons, pairs, rollouts, seeds
+from tests.properties.strategies import PAIRS, TWICE, VOCABULARY, betas, few, lessons, pairs, rollouts, seeds
 
+# What lies on both sides of every limit: test_objectives_regions.py.
+WHOLE = {"micro_batch": 3, "gradient_accumulation_steps": 2}
 splits = st.fixed_dictionaries({"micro_batch": st.integers(1, 3), "gradient_accumulation_steps": st.integers(1, 3)})
 
 
 @pytest.mark.parametrize("loss_type", ["sigmoid", "simpo", "hinge", "ipo"])
 @few
+@example(drawn=PAIRS, beta=20.0, alpha=0.0, answers=False, seed=0, split=WHOLE)
 @given(drawn=pairs(), beta=betas, alpha=st.sampled_from([0.0, 0.1]), answers=st.booleans(), seed=seeds, split=splits)
 def test_every_token_of_cpo(loss_type, drawn, beta, alpha, answers, seed, split):
     options = FreeOptions(loss_type, beta, 0.25, alpha=alpha, cpo_alpha=0.5 * answers)
@@ -44,6 +47,7 @@ def test_every_token_of_cpo(loss_type, drawn, beta, alpha, answers, seed, split)
 
 @pytest.mark.parametrize("loss_type", ["sigmoid", "hinge", "ipo", "tpo-l"])
 @few
+@example(drawn=[(*pair, (40 + n,)) for n, pair in enumerate(PAIRS)], beta=20.0, gold=0.5, seed=0, split=WHOLE)
 @given(drawn=pairs(completions=3), beta=betas, gold=st.sampled_from([0.0, 0.5]), seed=seeds, split=splits)
 def test_every_token_of_tpo(loss_type, drawn, beta, gold, seed, split):
     # Where the hinge is satisfied and there is no gold completion, a window scores nothing.
@@ -62,6 +66,7 @@ def test_every_token_of_orpo(drawn, beta, seed, split):
 
 
 @few
+@example(drawn=TWICE, beta=0.0, epsilons=(1e-4, 1e-4), seed=0)
 @given(
     drawn=rollouts(), beta=st.sampled_from([0.0, 0.1]), epsilons=st.sampled_from([(0.02, 0.03), (0.4, 0.3)]), seed=seeds
 )
@@ -146,6 +151,7 @@ def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
 
 @pytest.mark.parametrize("support", [Support(), Support(3), Support(3, True)], ids=["all", "few", "tail"])
 @few
+@example(drawn=TWICE, alpha=0.25, kind="base", cap=1.0, seed=2)
 @given(
     drawn=rollouts(),
     alpha=st.sampled_from([0.0, 0.25, 1.0]),

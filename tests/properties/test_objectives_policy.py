@@ -1,7 +1,7 @@
 """R7: every completion token of GRPOTrainer and RLOOTrainer weighs what its loss type says, off-policy and clipped."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from instrument.loops.groups import Group
@@ -11,11 +11,13 @@ from instrument.loops.scored import lora
 from instrument.objective_policy import Options, of_grpo, of_rloo
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
-from tests.properties.strategies import VOCABULARY, few, rollouts, seeds
+from tests.properties.strategies import TWICE, VOCABULARY, few, rollouts, seeds
 
 LOSS_TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vespo"]
 penalties = st.sampled_from([0.0, 0.1])
 limits = st.sampled_from([(0.02, 0.03), (0.2, 0.3)])
+# On both sides of every limit, which few draws are: test_objectives_regions.py.
+NARROW, HIGH = (1e-4, 1e-4), (0.2, 1.0001)
 adapters = st.booleans()
 
 
@@ -31,6 +33,8 @@ def rewards_of(drawn):
 @pytest.mark.parametrize("level", ["token", "sequence"])
 @pytest.mark.parametrize("loss_type", LOSS_TYPES)
 @few
+@example(drawn=TWICE, beta=0.0, epsilons=NARROW, corrected=False, scale="group", peft=False, seed=0)
+@example(drawn=TWICE, beta=0.0, epsilons=HIGH, corrected=False, scale="group", peft=False, seed=0)
 @given(
     drawn=rollouts(),
     beta=penalties,
@@ -104,6 +108,7 @@ def test_a_completion_without_a_reward_weighs_nothing(run, of, drawn, seed, data
 
 @pytest.mark.parametrize("normalize", [False, True])
 @few
+@example(drawn=TWICE, beta=0.0, epsilons=NARROW, peft=False, seed=0)
 @given(drawn=rollouts(), beta=penalties, epsilons=limits, peft=adapters, seed=seeds)
 def test_every_token_of_rloo(normalize, drawn, beta, epsilons, peft, seed):
     given_groups, split = drawn

@@ -1,0 +1,131 @@
+"""Both sides of every limit of a loss are run: a form that never cuts, or always, is contradicted by its property."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from closed_forms import distillation, dpo, policy, policy_masks, preference
+from instrument.objective_distilled import Support
+from tests.properties import (
+    test_objectives_distilled,
+    test_objectives_dpo,
+    test_objectives_experimental,
+    test_objectives_policy,
+    test_objectives_sampled,
+)
+
+OFF = 1e9
+
+
+def told(name, value):
+    """A form that is given another limit."""
+
+    def change(form):
+        signature = inspect.signature(form)
+
+        def wrong(*args, **kwargs):
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            bound.arguments[name] = value(bound.arguments) if callable(value) else value
+            return form(*bound.args, **bound.kwargs)
+
+        return wrong
+
+    return change
+
+
+def with_margin(value):
+    """A hinge of which every pair lies on one side."""
+    return lambda form: lambda chosen, rejected, beta: form(np.zeros_like(chosen) + value, np.zeros_like(chosen), beta)
+
+
+dpo_tokens = test_objectives_dpo.test_every_token_weighs_its_closed_form
+grpo_tokens = test_objectives_policy.test_every_token_of_grpo
+cpo_tokens = test_objectives_experimental.test_every_token_of_cpo
+tpo_tokens = test_objectives_experimental.test_every_token_of_tpo
+gmpo_tokens = test_objectives_experimental.test_every_token_of_gmpo
+rloo_tokens = test_objectives_policy.test_every_token_of_rloo
+sdft_tokens = test_objectives_distilled.test_every_token_of_sdft
+sdpo_words = test_objectives_experimental.test_every_token_of_sdpo_over_words
+sampler_tokens = test_objectives_sampled.test_every_token_of_another_sampler
+LEVELS = ("token", "sequence")
+CLIPPED = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
+SUPPORTS = {"all": Support(), "few": Support(3), "tail": Support(3, True)}
+# What is run, with which arguments, the form of it that is changed, and how.
+NEVER_CUT = [
+    *((tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(0.0)) for tokens in (dpo_tokens, cpo_tokens)),
+    (tpo_tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(0.0)),
+    *(
+        (grpo_tokens, {"loss_type": kind, "level": level}, (policy, "clipped"), told(limit, off))
+        for kind in CLIPPED
+        for level in LEVELS
+        for limit, off in (("low", 1.0), ("high", OFF))
+    ),
+    *(
+        (rloo_tokens, {"normalize": False}, (policy, "clipped"), told(limit, off))
+        for limit, off in (("low", 1.0), ("high", OFF))
+    ),
+    *((gmpo_tokens, {}, (policy, "geometric"), told(limit, OFF)) for limit in ("low", "high")),
+    *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), told("cap", OFF)) for level in LEVELS),
+    *(
+        (tokens, {"support": support}, (distillation, "capped"), told("cap", OFF))
+        for tokens in (sdft_tokens, sdpo_words)
+        for support in SUPPORTS.values()
+    ),
+    *(
+        (sampler_tokens, {"mode": mode}, (policy_masks, "sampler_ratio"), told(limit, off))
+        for mode in ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
+        for limit, off in (("low", 0.0), ("high", OFF))
+    ),
+]
+
+
+def at_the_cap(form):
+    """Every ratio lies beyond the cap; q is its logarithm."""
+    return lambda q, advantage, cap: form(np.asarray(q) * 0 + 50.0, advantage, cap)
+
+
+def one_for_the_other(first, second):
+    """What belongs to advantages of one sign is taken for both."""
+    return told(first, lambda given: given[second])
+
+
+ALWAYS_CUT = [
+    *((tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)) for tokens in (dpo_tokens, cpo_tokens)),
+    (tpo_tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)),
+    *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), at_the_cap) for level in LEVELS),
+    *(
+        (grpo_tokens, {"loss_type": kind, "level": level}, (policy, kind), one_for_the_other(*names))
+        for kind in ("sapo", "vespo")
+        for level in LEVELS
+        for names in (("rising", "falling"), ("falling", "rising"))
+    ),
+]
+OTHER_ORDER = [
+    (
+        dpo_tokens,
+        {"loss_type": "aot"},
+        (preference, "aot"),
+        lambda form: lambda *given: preference.smoothed_sigmoid(*given)[0],
+    ),
+    (dpo_tokens, {"loss_type": "aot_unpaired"}, (preference, "aot_unpaired"), lambda form: preference.smoothed_sigmoid),
+    *(
+        (dpo_tokens, {"loss_type": kind}, (dpo, "length_desensitized"), told("ld_alpha", 1.0))
+        for kind in ("sigmoid", "apo_zero", "aot")
+    ),
+]
+
+
+def named(case):
+    property_, given, (_, form), _ = case
+    return f"{property_.__name__}-{form}-" + "-".join(str(value) for value in given.values())
+
+
+@pytest.mark.parametrize("case", NEVER_CUT + ALWAYS_CUT + OTHER_ORDER, ids=named)
+def test_a_form_without_the_limit_is_contradicted(case, monkeypatch):
+    property_, given, (module, form), change = case
+    monkeypatch.setattr(module, form, change(getattr(module, form)))
+
+    with pytest.raises(AssertionError):
+        property_(**given)
