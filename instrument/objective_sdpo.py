@@ -1,4 +1,4 @@
-"""What SDPO gives every completion token of a driven run, by the closed forms."""
+"""What SDPO, and SDFT at the sampled tokens, give every completion token of a driven run, by the closed forms."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,8 @@ import numpy as np
 from closed_forms import distillation, policy_tokens
 
 from .objective_bounds import Expected, Form
-from .objective_policy import FormOf, Options, Rewards, of_grpo, policy_term
+from .objective_distilled import by_completion
+from .objective_policy import FormOf, Options, Rewards, of_grpo, of_models, policy_term
 from .objective_record import Driven, Scored
 from .record import Floats
 
@@ -33,6 +34,26 @@ def of_sdpo(
     local = replace(options, loss_type={"dapo": "bnpo"}.get(options.loss_type, options.loss_type))
     kept = (1 - weight) / (1 + 1e-4 * (options.scale_rewards == "none"))
     return of_grpo(driven, rewards, group, local, mixed(driven, taught, kept, weight, cap))
+
+
+def of_sampled_tokens(driven: Driven, skipped: int = 0, cap: float = 2.0) -> list[list[Expected]]:
+    """[window][micro-batch] what SDFT gives the tokens with distillation_mode="sampled_token".
+
+    Args:
+        skipped: num_loss_tokens_to_skip; cap: distillation_is_clip.
+    """
+
+    def of_batch(batch: Scored, k: int) -> Expected:
+        each = by_completion(batch.mask, skipped, k)
+
+        def form(values: dict[str, Floats]) -> tuple[Floats, Floats]:
+            pull = distillation.sampled_token(values["policy"], values["reference"], values["old"], batch.mask, cap)
+            return each * pull, each * cap * (np.abs(values["policy"]) + np.abs(values["reference"]))
+
+        none = np.zeros((len(batch.numbers), 1))
+        return of_models(form, batch, none, none, driven.record.vocabulary)
+
+    return [[of_batch(batch, len(window)) for batch in window] for window in driven.windows]
 
 
 def documented_sdpo(

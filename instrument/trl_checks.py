@@ -23,7 +23,7 @@ from .trl_deviations import (
 from .trl_experimental import RUNS
 from .trl_moving import RUNS as MOVING
 from .trl_rows import MARGINS
-from .trl_runs import left_out, preferred, relative, rewarding, supervised, unpaired
+from .trl_runs import left_out, preferred, relative, rewarding, smoothed, supervised, unpaired
 from .trl_trainers import not_checked
 
 CLOSED, DOCUMENTED = "the closed form, token by token", "as documented"
@@ -62,6 +62,7 @@ def supervised_checks() -> list[Check]:
         ("SFT nll", CLOSED, supervised()),
         ("SFT nll, completion only", CLOSED, supervised(masks=["completion_mask"])),
         ("SFT nll, completion and assistant", CLOSED, supervised(masks=both)),
+        ("SFT nll, label smoothing", CLOSED, smoothed),
         ("SFT dft", CLOSED, supervised("dft")),
         ("SFT dft, label smoothing", DOCUMENTED, smoothing_of_dft),
     ]

@@ -4,7 +4,9 @@ TRL is imported when a run begins, not before.
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,26 @@ def supervised(loss_type: str = "nll", masks: Sequence[str] = (), **options: Any
         return beside(driven, of_sft(driven, loss_type))
 
     return run
+
+
+def smoothed() -> ObjectiveRun:
+    """SFTTrainer with label smoothing: what each target keeps, and what of it is spread over the vocabulary."""
+    from .loops.sft import run_supervised
+
+    share = 0.1
+    options: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2, "label_smoothing_factor": share}
+    with warnings.catch_warnings():
+        # TRL announces that it will drop the option.
+        warnings.filterwarnings("ignore", "`label_smoothing_factor` is deprecated in `SFTTrainer`", FutureWarning)
+        driven = run_supervised(tiny_policy(VOCABULARY), ROWS, **options)
+    form = of_sft(driven)
+    kept, spread = (
+        [[Expected(f.weight * part, f.allowed) for f in window] for window in form] for part in (1 - share, share)
+    )
+    found = compared(driven.windows, kept, driven.record.changes)
+    spreads = [[replace(batch, weight=batch.uniform) for batch in window] for window in driven.windows]
+    found.windows = [of + more for of, more in zip(found.windows, compared(spreads, spread, {}).windows)]
+    return found
 
 
 def preferred(losses: dict[str, float], form: dict[str, Any], peft: bool = False, **options: Any) -> Run:

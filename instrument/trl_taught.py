@@ -15,6 +15,7 @@ from .objective_distilled import (
 )
 from .objective_iw_opd import of_iw_opd
 from .objective_record import ObjectiveRun, Taught
+from .objective_sdpo import of_sampled_tokens
 from .tiny import tiny_policy
 from .trl_rows import GROUPS, VOCABULARY
 from .trl_runs import Run, beside, compared
@@ -162,6 +163,16 @@ def demonstrated(alpha: float, support: Support, skipped: int = 0, cap: float = 
     return run
 
 
+def at_sampled_tokens() -> ObjectiveRun:
+    """SDFTTrainer with distillation_mode="sampled_token", off-policy."""
+    from .loops.sdft import run_sdft_sampled
+
+    told = [(prompt, (50, 51, 52 + i), answer) for i, (prompt, answer) in enumerate(ANSWERS)]
+    options: dict[str, Any] = {"distillation_is_clip": 1.001, "num_loss_tokens_to_skip": 1, "num_iterations": 2}
+    driven = run_sdft_sampled(tiny_policy(VOCABULARY), told, learning_rate=0.1, **options, **SPLIT)
+    return beside(driven, of_sampled_tokens(driven, 1, 1.001))
+
+
 def succeeded(alpha: float, support: Support, cap: float) -> Run:
     """SDPOTrainer with distillation alone, off-policy."""
 
@@ -212,6 +223,7 @@ RUNS: tuple[tuple[str, bool, Run], ...] = (
     ("SDFT", False, demonstrated(0.5, Support(5))),
     ("SDFT, tail and skipped tokens", False, demonstrated(1.0, Support(5, True), 1)),
     ("SDFT, all words, live teacher", False, demonstrated(0.25, Support(), teacher_model_kind="live")),
+    ("SDFT, sampled tokens", False, at_sampled_tokens),
     ("SDFT, capped", False, demonstrated(0.25, Support(5), cap=1.001, num_iterations=2)),
     ("SDPO, few words, capped", False, succeeded(0.25, Support(5, True), 1.001)),
     ("SDFT, all words, averaged teacher", False, demonstrated(0.0, Support(), teacher_model_kind="ema")),

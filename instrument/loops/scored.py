@@ -262,3 +262,10 @@ def lora(modules: Sequence[str]) -> Any:
     from peft import LoraConfig
 
     return LoraConfig(r=4, target_modules=list(modules), task_type="CAUSAL_LM", init_lora_weights=False)
+
+
+def behind(values: Any, row: Sequence[int] | NDArray[Any], completion: Sequence[int] | NDArray[Any]) -> Any:
+    """[n] values at the completion of a row, 0 before it, from those of a longer row that ends with it."""
+    table = np.zeros(len(row) - 1)
+    table[-len(completion) :] = values[-len(completion) :]
+    return table

@@ -3,17 +3,32 @@
 import copy
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from datasets import Dataset
+from numpy.typing import NDArray
 
-from ..objective_record import Taught
+from ..objective_record import Driven, Taught
 from .generation import generating
 from .gkd import CHANGES as COMMON
 from .reference_free import experimental
 from .refused import refuse_part_of_generation
-from .scored import OldNames, Parameters, Snapshots, keep_as_reference, settings, tokenizer_of_words, words
-from .taught import lessons, teach
+from .scored import (
+    Asked,
+    OldNames,
+    Parameters,
+    Snapshots,
+    behind,
+    drive,
+    keep_as_reference,
+    log_probabilities,
+    looked_up,
+    settings,
+    tokenizer_of_words,
+    words,
+)
+from .taught import Lessons, lessons, teach
 
 CHANGES = {
     **COMMON,
@@ -42,34 +57,77 @@ def run_sdft(
             SDFTConfig refuses.
         LookupError: what is installed has no such trainer.
     """
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        made = built(model, told, micro_batch, arguments, folder)
+        windows = teach(made.trainer, made.first, made.script, made.snapshots, made.teacher.at)
+    return windows, dict(CHANGES)
+
+
+def run_sdft_sampled(model: Any, told: Sequence[Told], *, micro_batch: int, **arguments: Any) -> Driven:
+    """As ``run_sdft``, comparing the sampled tokens alone: distillation_mode="sampled_token", distillation_alpha=1.
+
+    Returns:
+        The run, whose reference is the teacher behind what it reads.
+    """
+    with tempfile.TemporaryDirectory() as folder, OldNames():
+        own = {"distillation_mode": "sampled_token", "distillation_alpha": 1.0, **arguments}
+        made = built(model, told, micro_batch, own, folder)
+
+        def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
+            answers = [row[lesson.start :] for row, lesson in zip(rows, looked_up(rows, made.script))]
+            read = [
+                np.array([*(lesson.context or ()), *answer])
+                for lesson, answer in zip(looked_up(rows, made.script), answers)
+            ]
+            asked = log_probabilities(made.first, read, made.teacher.at(window))
+            return Asked(*([behind(of, row, a) for of, row, a in zip(table, rows, answers)] for table in asked))
+
+        marks = {
+            row: (lesson.number, [t >= lesson.start for t in range(1, len(row))]) for row, lesson in made.script.items()
+        }
+        driven = drive(made.trainer, marks, made.snapshots, made.first, judged)
+    driven.record.changes.update(CHANGES)
+    return driven
+
+
+class Built(NamedTuple):
+    """A trainer that is ready; first: the student as it was."""
+
+    trainer: Any
+    script: Lessons
+    snapshots: Snapshots
+    first: Any
+    teacher: "Teacher"
+
+
+def built(model: Any, told: Sequence[Told], micro_batch: int, arguments: dict[str, Any], folder: str) -> Built:
+    """The trainer, which saves to a folder."""
     steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
     refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), micro_batch * steps)
     trainer, config = experimental("sdft", "SDFT")
     script = lessons([(p, c) for p, _, c in told], [(*p, *more) for p, more, _ in told])
     snapshots, first = Snapshots(), copy.deepcopy(model)
-    with tempfile.TemporaryDirectory() as folder, OldNames():
-        keep_as_reference(model, first, folder)
-        built = trainer(
-            model=model,
-            args=settings(
-                config,
-                folder,
-                per_device_train_batch_size=micro_batch,
-                shuffle_dataset=False,
-                teacher_prompt_template="{prompt} {privileged_context}",
-                **{"num_generations": 1, **arguments},
-            ),
-            train_dataset=Dataset.from_list(
-                [{"prompt": words(p), "privileged_context": words(more)} for p, more, _ in told]
-            ),
-            processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
-        )
-        built.model.generate = generating(
-            {tuple(p): [c] for p, _, c in told},
-            lambda rows: snapshots.generated(built.model, [script[row].number for row in rows]),
-        )
-        windows = teach(built, first, script, snapshots, Teacher(built.args, snapshots, first).at)
-    return windows, dict(CHANGES)
+    keep_as_reference(model, first, folder)
+    made = trainer(
+        model=model,
+        args=settings(
+            config,
+            folder,
+            per_device_train_batch_size=micro_batch,
+            shuffle_dataset=False,
+            teacher_prompt_template="{prompt} {privileged_context}",
+            **{"num_generations": 1, **arguments},
+        ),
+        train_dataset=Dataset.from_list(
+            [{"prompt": words(p), "privileged_context": words(more)} for p, more, _ in told]
+        ),
+        processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+    )
+    made.model.generate = generating(
+        {tuple(p): [c] for p, _, c in told},
+        lambda rows: snapshots.generated(made.model, [script[row].number for row in rows]),
+    )
+    return Built(made, script, snapshots, first, Teacher(made.args, snapshots, first))
 
 
 class Teacher:

@@ -20,6 +20,7 @@ from .scored import (
     OldNames,
     Script,
     Snapshots,
+    behind,
     drive,
     keep_as_reference,
     log_probabilities,
@@ -149,10 +150,3 @@ def demonstrations(answers: Answers, size: int, args: Any) -> list[list[int]]:
         ]
         found.append([i for i in answers.rows[reached[0]][1] if i != EOS] if reached else [])
     return found
-
-
-def behind(values: Any, row: Sequence[int] | NDArray[np.int64], completion: Sequence[int]) -> Any:
-    """[n] values at the completion of a row, 0 before it, from those of a longer row that ends with it."""
-    table = np.zeros(len(row) - 1)
-    table[-len(completion) :] = values[-len(completion) :]
-    return table

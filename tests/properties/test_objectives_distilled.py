@@ -8,7 +8,7 @@ from instrument.loops.async_distillation import run_async_distillation
 from instrument.loops.distillation import run_distillation
 from instrument.loops.gkd import run_gkd, run_gold
 from instrument.loops.iw_opd import run_iw_opd, run_iw_opd_jsd
-from instrument.loops.sdft import run_sdft
+from instrument.loops.sdft import run_sdft, run_sdft_sampled
 from instrument.loops.server_distillation import run_server_distillation
 from instrument.objective_distilled import (
     Served,
@@ -21,6 +21,7 @@ from instrument.objective_distilled import (
     shares,
 )
 from instrument.objective_iw_opd import of_iw_opd
+from instrument.objective_sdpo import of_sampled_tokens
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows
 from tests.properties.strategies import VOCABULARY, few, lessons, seeds
@@ -137,6 +138,34 @@ def test_every_token_of_sdft(support, drawn, alpha, skipped, kind, iterations, c
     measured = shares(taught, alpha, 1.0, support)
     assert_follows(measured, of_completions(measured, VOCABULARY, skipped, cap))
     assert other_divergence(taught, alpha, 1.0, VOCABULARY, support) == ""
+
+
+@few
+@example(drawn=TAUGHT_TWICE, skipped=0, kind="base", iterations=2, cap=1.0, seed=1)
+@given(
+    drawn=lessons(end=(2,)),
+    skipped=st.integers(0, 1),
+    kind=st.sampled_from(["base", "live", "ema"]),
+    iterations=st.integers(1, 2),
+    cap=st.sampled_from([1.001, 2.0]),
+    seed=seeds,
+)
+def test_every_sampled_token_of_sdft(drawn, skipped, kind, iterations, cap, seed):
+    answers, split = drawn
+    told = [(prompt, (*prompt, 1), completion) for prompt, completion in answers]
+
+    driven = run_sdft_sampled(
+        tiny_policy(VOCABULARY, seed),
+        told,
+        num_loss_tokens_to_skip=skipped,
+        teacher_model_kind=kind,
+        teacher_update_rate=0.25,
+        num_iterations=iterations,
+        distillation_is_clip=cap,
+        learning_rate=RATE,
+        **split,
+    )
+    assert_follows(driven.windows, of_sampled_tokens(driven, skipped, cap))
 
 
 @few

@@ -47,6 +47,7 @@ tpo_tokens = test_objectives_experimental.test_every_token_of_tpo
 gmpo_tokens = test_objectives_experimental.test_every_token_of_gmpo
 rloo_tokens = test_objectives_policy.test_every_token_of_rloo
 sdft_tokens = test_objectives_distilled.test_every_token_of_sdft
+sdft_sampled = test_objectives_distilled.test_every_sampled_token_of_sdft
 sdpo_words = test_objectives_experimental.test_every_token_of_sdpo_over_words
 sampler_tokens = test_objectives_sampled.test_every_token_of_another_sampler
 LEVELS = ("token", "sequence")
@@ -73,6 +74,7 @@ NEVER_CUT = [
         for tokens in (sdft_tokens, sdpo_words)
         for support in SUPPORTS.values()
     ),
+    (sdft_sampled, {}, (distillation, "capped"), told("cap", OFF)),
     *(
         (sampler_tokens, {"mode": mode}, (policy_masks, "sampler_ratio"), told(limit, off))
         for mode in ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")

@@ -1,5 +1,7 @@
 """R7: every target of SFTTrainer weighs what its loss says, under every mask, at every optimizer step."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,3 +42,27 @@ def test_every_target_weighs_its_closed_form(columns, loss_type, data, micro_bat
         learning_rate=RATE,
     )
     assert_follows(driven.windows, of_sft(driven, loss_type))
+
+
+@pytest.mark.filterwarnings("ignore:`label_smoothing_factor` is deprecated in `SFTTrainer`")
+@few
+@given(data=st.data(), share=st.sampled_from([0.1, 0.5]), micro_batch=st.integers(1, 3), accumulation=st.integers(1, 3))
+def test_a_target_keeps_what_label_smoothing_does_not_spread(data, share, micro_batch, accumulation):
+    rows, masks = data.draw(masked_rows(("completion_mask",)))
+
+    driven = run_supervised(
+        tiny_policy(VOCABULARY, 0),
+        rows,
+        masks,
+        micro_batch=micro_batch,
+        gradient_accumulation_steps=accumulation,
+        label_smoothing_factor=share,
+        learning_rate=RATE,
+    )
+    forms = [
+        [[f._replace(weight=f.weight * part) for f in window] for window in of_sft(driven)]
+        for part in (1 - share, share)
+    ]
+    assert_follows([[replace(b, uniform=0 * b.uniform) for b in window] for window in driven.windows], forms[0])
+    spread = [[replace(b, weight=b.uniform, uniform=0 * b.uniform) for b in window] for window in driven.windows]
+    assert_follows(spread, forms[1])
