@@ -22,6 +22,34 @@ LOSSES: dict[str, tuple[str, ...]] = {
     "GKDConfig": (),
     "GOLDConfig": (),
 }
+# What else a trainer looks at by its name; some take any other word for one of these, or for none, and say nothing.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "importance_sampling_level": ("token", "sequence"),
+    "scale_rewards": ("group", "batch", "none", True, False),
+    "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
+    "f_divergence_type": ("reverse_kl", "forward_kl", "js_divergence", "alpha_divergence"),
+    "vllm_importance_sampling_mode": ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask"),
+    "distillation_mode": ("sampled_token", "topk_logits", "full_logits"),
+    "teacher_model_kind": ("base", "live", "ema"),
+}
+
+
+def refuse_unknown_choices(config: Any, given: dict[str, Any]) -> None:
+    """Raise for a word that none of the choices of an option is.
+
+    Args:
+        config: class of a trainer's arguments; given: some of these, by name.
+
+    Raises:
+        ValueError: there is such a word.
+    """
+    for name, known in CHOICES.items():
+        # A class that does not know the option says so itself.
+        if name in given and name in config.__dataclass_fields__ and given[name] not in known:
+            choice = ", ".join(str(value) for value in known)
+            raise ValueError(
+                f"trl {version('trl')}: {config.__name__} has no {name}={given[name]!r}: give one of {choice}"
+            )
 
 
 def refuse_unknown_loss(config: Any, asked: Any) -> None:

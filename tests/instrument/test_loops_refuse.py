@@ -11,7 +11,7 @@ from trl import DPOTrainer, GRPOTrainer
 from instrument import loops, trl_trainers
 from instrument.loops.groups import Group
 from instrument.loops.reference_free import experimental
-from instrument.loops.refused import LOSSES
+from instrument.loops.refused import CHOICES, LOSSES
 from instrument.tiny import near, tiny_policy, tiny_reward
 
 VOCABULARY = 32
@@ -72,6 +72,7 @@ LOOPS = {
     "server_distillation.run_server_distillation": taught,
     "async_distillation.run_async_distillation": taught,
     "sdft.run_sdft": lambda: {**policy(), "told": told()},
+    "sdft.run_sdft_sampled": lambda: {**policy(), "told": told()},
     "a2po.run_a2po": lambda: {**policy(), "prompts": valued()},
 }
 # GOLD across tokenizers takes texts: test_trl_across. AsyncGRPO takes rollouts, and no loss_type: test_trl_async.
@@ -214,11 +215,28 @@ def test_completions_that_do_not_fill_a_generation_are_refused(name):
         "iw_opd.run_iw_opd_jsd",
         "server_distillation.run_server_distillation",
         "sdft.run_sdft",
+        "sdft.run_sdft_sampled",
     ],
 )
 def test_answers_that_do_not_fill_a_generation_are_refused(name):
     with pytest.raises(ValueError, match="2 completions do not fill generations of 3"):
         run(name, micro_batch=3)
+
+
+CHOSEN = {
+    "grpo.run_grpo": ["importance_sampling_level", "scale_rewards", "multi_objective_aggregation"],
+    "sdpo.run_sdpo": ["importance_sampling_level", "teacher_model_kind"],
+    "dpo.run_dpo": ["f_divergence_type"],
+    "sampled.run_sampled": ["vllm_importance_sampling_mode"],
+    "sdft.run_sdft": ["distillation_mode"],
+}
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name, options in CHOSEN.items() for option in options])
+def test_a_word_that_is_no_choice_of_an_option_is_named_with_those_that_are(name, option):
+    choice = ", ".join(map(str, CHOICES[option]))
+    with pytest.raises(ValueError, match=rf"^trl [\d.]+: \w+Config has no {option}='nothing': give one of {choice}$"):
+        run(name, **{option: "nothing"})
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -64,7 +64,8 @@ NEVER_CUT = [
         for limit, off in (("low", 1.0), ("high", OFF))
     ),
     *(
-        (rloo_tokens, {"normalize": False}, (policy, "clipped"), told(limit, off))
+        (rloo_tokens, {"normalize": normalize}, (policy, "clipped"), told(limit, off))
+        for normalize in (False, True)
         for limit, off in (("low", 1.0), ("high", OFF))
     ),
     *((gmpo_tokens, {}, (policy, "geometric"), told(limit, OFF)) for limit in ("low", "high")),
