@@ -122,13 +122,15 @@ def succeeding(given_groups):
 
 @pytest.mark.parametrize(("weight", "loss_type"), [(1.0, "grpo"), (0.25, "grpo"), (0.25, "bnpo"), (0.25, "dapo")])
 @few
+@example(drawn=TWICE, scale="group", kind="base", cap=1.0, seed=0)
 @given(
     drawn=rollouts(),
     scale=st.sampled_from(["group", "none"]),
     kind=st.sampled_from(["base", "live", "ema"]),
+    cap=st.sampled_from([1.001, 2.0]),
     seed=seeds,
 )
-def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
+def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, cap, seed):
     given_groups, split = drawn
     groups = succeeding(given_groups)
     options = {"loss_type": loss_type, "scale_rewards": scale}
@@ -137,6 +139,7 @@ def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
         tiny_policy(VOCABULARY, seed),
         groups,
         distillation_weight=weight,
+        distillation_is_clip=cap,
         teacher_model_kind=kind,
         learning_rate=RATE,
         **options,
@@ -145,7 +148,7 @@ def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, seed):
     rewards = [reward for group in groups for reward in group.rewards]
     closed = Options(**options, steps_per_generation=split["steps_per_generation"])
     size = len(groups[0].completions)
-    assert_follows(driven.windows, of_sdpo(driven, rewards, size, closed, taught, weight))
+    assert_follows(driven.windows, of_sdpo(driven, rewards, size, closed, taught, weight, cap))
     assert all(taught)
 
 

@@ -48,6 +48,7 @@ gmpo_tokens = test_objectives_experimental.test_every_token_of_gmpo
 rloo_tokens = test_objectives_policy.test_every_token_of_rloo
 sdft_tokens = test_objectives_distilled.test_every_token_of_sdft
 sdft_sampled = test_objectives_distilled.test_every_sampled_token_of_sdft
+sdpo_tokens = test_objectives_experimental.test_every_token_of_sdpo
 sdpo_words = test_objectives_experimental.test_every_token_of_sdpo_over_words
 sampler_tokens = test_objectives_sampled.test_every_token_of_another_sampler
 LEVELS = ("token", "sequence")
@@ -74,6 +75,10 @@ NEVER_CUT = [
         (tokens, {"support": support}, (distillation, "capped"), told("cap", OFF))
         for tokens in (sdft_tokens, sdpo_words)
         for support in SUPPORTS.values()
+    ),
+    *(
+        (sdpo_tokens, {"weight": weight, "loss_type": "grpo"}, (distillation, "sampled_token"), told("cap", OFF))
+        for weight in (1.0, 0.25)
     ),
     (sdft_sampled, {}, (distillation, "capped"), told("cap", OFF)),
     *(
