@@ -5,14 +5,16 @@ import inspect
 import numpy as np
 import pytest
 
-from closed_forms import distillation, dpo, policy, policy_masks, preference
+from closed_forms import distillation, dpo, policy, policy_masks, preference, unpaired
 from instrument.objective_distilled import Support
 from tests.properties import (
+    test_objectives_async,
     test_objectives_distilled,
     test_objectives_dpo,
     test_objectives_experimental,
     test_objectives_policy,
     test_objectives_sampled,
+    test_objectives_unpaired,
 )
 
 OFF = 1e9
@@ -44,6 +46,7 @@ dpo_tokens = test_objectives_dpo.test_every_token_weighs_its_closed_form
 grpo_tokens = test_objectives_policy.test_every_token_of_grpo
 cpo_tokens = test_objectives_experimental.test_every_token_of_cpo
 tpo_tokens = test_objectives_experimental.test_every_token_of_tpo
+kto_tokens = test_objectives_unpaired.test_every_token_of_kto
 gmpo_tokens = test_objectives_experimental.test_every_token_of_gmpo
 rloo_tokens = test_objectives_policy.test_every_token_of_rloo
 sdft_tokens = test_objectives_distilled.test_every_token_of_sdft
@@ -68,6 +71,16 @@ NEVER_CUT = [
         (rloo_tokens, {"normalize": normalize}, (policy, "clipped"), told(limit, off))
         for normalize in (False, True)
         for limit, off in (("low", 1.0), ("high", OFF))
+    ),
+    *(
+        (test_objectives_async.test_every_token_of_async_grpo, {}, (policy, "clipped"), told(limit, off))
+        for limit, off in (("low", 1.0), ("high", OFF))
+    ),
+    (
+        kto_tokens,
+        {"loss_type": "kto"},
+        (unpaired, "kto_baseline"),
+        lambda form: lambda apart: abs(float(np.mean(apart))),
     ),
     *((gmpo_tokens, {}, (policy, "geometric"), told(limit, OFF)) for limit in ("low", "high")),
     *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), told("cap", OFF)) for level in LEVELS),
@@ -100,6 +113,7 @@ def one_for_the_other(first, second):
 
 
 ALWAYS_CUT = [
+    (kto_tokens, {"loss_type": "kto"}, (unpaired, "kto_baseline"), lambda form: lambda apart: 0.0),
     *((tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)) for tokens in (dpo_tokens, cpo_tokens)),
     (tpo_tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)),
     *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), at_the_cap) for level in LEVELS),
