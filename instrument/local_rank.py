@@ -25,7 +25,9 @@ def serve(pipe: Connection, rank: int, ranks: int, folder: str, seconds: float) 
     stacks = open(os.path.join(folder, f"stack-{rank}"), "w")
     faulthandler.register(signal.SIGUSR1, stacks, all_threads=False)
     torch.set_num_threads(1)
-    # What a rank starts, as the workers of a loader, comes as from a launcher's process: in the platform's own way.
+    # A rank starts processes, as the workers of a loader, like one of a launcher: a daemon may start none, and what
+    # came from a server would go on in that way.
+    multiprocessing.current_process().daemon = False
     multiprocessing.set_start_method(multiprocessing.get_all_start_methods()[0], force=True)
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "OMP_NUM_THREADS": 1}
     os.environ.update({name: str(value) for name, value in place.items()})

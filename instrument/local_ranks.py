@@ -3,7 +3,6 @@
 A rank that raises, dies or hangs is an error with its traceback in the process that asked, and every rank is killed.
 """
 
-import atexit
 import contextlib
 import multiprocessing
 import os
@@ -91,7 +90,6 @@ class LocalRanks:
             rank.process.join()
             rank.pipe.close()
         self._alive.clear()
-        atexit.unregister(self.close)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = ""
@@ -104,15 +102,11 @@ class LocalRanks:
         for number in range(self.ranks):
             here, there = context.Pipe()
             process = context.Process(
-                # No daemon, which may start no process: the workers of a rank's loader are some.
-                target=local_rank.serve,
-                args=(there, number, self.ranks, self._folder, self.seconds),
+                target=local_rank.serve, args=(there, number, self.ranks, self._folder, self.seconds), daemon=True
             )
             process.start()
             there.close()
             self._alive.append(Rank(process, here))
-        # At its end a process waits for every child that is no daemon.
-        atexit.register(self.close)
 
     def _answers(self, until: float) -> list[Any]:
         answers: dict[int, Any] = {}

@@ -14,7 +14,7 @@ import numpy as np
 from .objective_bounds import Expected
 from .objective_pairs import PairOptions, of_dpo, of_kto, of_sft
 from .objective_policy import Options, of_grpo, of_rloo
-from .objective_record import Compared, Driven, ObjectiveRun
+from .objective_record import Compared, Driven, ObjectiveRun, Scored
 from .objective_rewards import of_rewards
 from .tiny import near, tiny_policy, tiny_reward
 from .trl_rows import ANSWERS, MARKS, PAIRS, ROWS, TURNS, VOCABULARY, groups, rewards
@@ -82,14 +82,21 @@ def smoothed() -> ObjectiveRun:
         # TRL announces that it will drop the option.
         warnings.filterwarnings("ignore", "`label_smoothing_factor` is deprecated in `SFTTrainer`", FutureWarning)
         driven = run_supervised(tiny_policy(VOCABULARY), ROWS, **options)
-    form = of_sft(driven)
-    kept, spread = (
-        [[Expected(f.weight * part, f.allowed) for f in window] for window in form] for part in (1 - share, share)
-    )
-    found = compared(driven.windows, kept, driven.record.changes)
-    spreads = [[replace(batch, weight=batch.uniform) for batch in window] for window in driven.windows]
-    found.windows = [of + more for of, more in zip(found.windows, compared(spreads, spread, {}).windows)]
-    return found
+    return compared(*kept_and_spread(driven, share), driven.record.changes)
+
+
+def kept_and_spread(driven: Driven, share: float) -> tuple[list[list[Scored]], list[list[Expected]]]:
+    """Each micro-batch twice, with its form: what targets keep of 1/N, and the share of it that is spread evenly.
+
+    One product reads both, so that either may be off by what the whole may.
+    """
+    windows: list[list[Scored]] = []
+    forms: list[list[Expected]] = []
+    for window, whole in zip(driven.windows, of_sft(driven)):
+        kept = [replace(batch, uniform=0 * batch.uniform) for batch in window]
+        windows.append(kept + [replace(batch, weight=of.uniform) for batch, of in zip(kept, window)])
+        forms.append([Expected(f.weight * part, f.allowed) for part in (1 - share, share) for f in whole])
+    return windows, forms
 
 
 def preferred(losses: dict[str, float], form: dict[str, Any], peft: bool = False, **options: Any) -> Run:

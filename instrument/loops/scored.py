@@ -265,8 +265,24 @@ def lora(modules: Sequence[str]) -> Any:
     return LoraConfig(r=4, target_modules=list(modules), task_type="CAUSAL_LM", init_lora_weights=False)
 
 
-def behind(values: Any, row: Sequence[int] | NDArray[Any], completion: Sequence[int] | NDArray[Any]) -> Any:
-    """[n] values at the completion of a row, 0 before it, from those of a longer row that ends with it."""
-    table = np.zeros(len(row) - 1)
-    table[-len(completion) :] = values[-len(completion) :]
-    return table
+def asked_behind(
+    model: Any,
+    parameters: Parameters,
+    contexts: Sequence[Sequence[int]],
+    rows: Sequence[NDArray[np.int64]],
+    completions: Sequence[Sequence[int]],
+) -> Asked:
+    """``log_probabilities`` of the completions that rows end with, each behind a context in the place of its prompt.
+
+    Returns:
+        As ``log_probabilities`` of the rows, 0 at their prompts.
+    """
+    read = [np.array([*context, *completion]) for context, completion in zip(contexts, completions)]
+
+    def at_the_rows(table: list[Floats]) -> list[Floats]:
+        return [
+            np.concatenate([np.zeros(len(row) - 1 - len(completion)), values[-len(completion) :]])
+            for values, row, completion in zip(table, rows, completions)
+        ]
+
+    return Asked(*map(at_the_rows, log_probabilities(model, read, parameters)))

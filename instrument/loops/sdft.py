@@ -19,10 +19,9 @@ from .scored import (
     OldNames,
     Parameters,
     Snapshots,
-    behind,
+    asked_behind,
     drive,
     keep_as_reference,
-    log_probabilities,
     looked_up,
     settings,
     tokenizer_of_words,
@@ -74,13 +73,10 @@ def run_sdft_sampled(model: Any, told: Sequence[Told], *, micro_batch: int, **ar
         made = built(model, told, micro_batch, own, folder)
 
         def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
-            answers = [row[lesson.start :] for row, lesson in zip(rows, looked_up(rows, made.script))]
-            read = [
-                np.array([*(lesson.context or ()), *answer])
-                for lesson, answer in zip(looked_up(rows, made.script), answers)
-            ]
-            asked = log_probabilities(made.first, read, made.teacher.at(window))
-            return Asked(*([behind(of, row, a) for of, row, a in zip(table, rows, answers)] for table in asked))
+            found = looked_up(rows, made.script)
+            completions = [row[lesson.start :].tolist() for row, lesson in zip(rows, found)]
+            contexts = [lesson.context or () for lesson in found]
+            return asked_behind(made.first, made.teacher.at(window), contexts, rows, completions)
 
         marks = {
             row: (lesson.number, [t >= lesson.start for t in range(1, len(row))]) for row, lesson in made.script.items()

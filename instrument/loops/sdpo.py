@@ -20,10 +20,9 @@ from .scored import (
     OldNames,
     Script,
     Snapshots,
-    behind,
+    asked_behind,
     drive,
     keep_as_reference,
-    log_probabilities,
     looked_up,
     settings,
     tokenizer_of_words,
@@ -64,12 +63,8 @@ def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **argumen
         def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
             numbers = [number for number, _ in looked_up(rows, script)]
             completions = [answers.rows[number][1] for number in numbers]
-            told = [
-                np.array([*answers.rows[number][0], *shown[number], *completion])
-                for number, completion in zip(numbers, completions)
-            ]
-            asked = log_probabilities(first, told, made.teacher.at(window))
-            return Asked(*([behind(of, row, c) for of, row, c in zip(table, rows, completions)] for table in asked))
+            contexts = [(*answers.rows[number][0], *shown[number]) for number in numbers]
+            return asked_behind(first, made.teacher.at(window), contexts, rows, completions)
 
         driven = drive(made.trainer, script, made.snapshots, first, judged)
     driven.record.changes.update(CHANGES)

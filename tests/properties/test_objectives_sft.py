@@ -1,7 +1,5 @@
 """R7: every target of SFTTrainer weighs what its loss says, under every mask, at every optimizer step."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +8,7 @@ from instrument.loops.sft import run_supervised
 from instrument.objective_pairs import of_sft
 from instrument.probe import EOS
 from instrument.tiny import tiny_policy
+from instrument.trl_runs import kept_and_spread
 from tests.properties.objectives import RATE, assert_follows
 from tests.properties.strategies import VOCABULARY, Ids, few, seeds
 
@@ -59,10 +58,4 @@ def test_a_target_keeps_what_label_smoothing_does_not_spread(data, share, micro_
         label_smoothing_factor=share,
         learning_rate=RATE,
     )
-    forms = [
-        [[f._replace(weight=f.weight * part) for f in window] for window in of_sft(driven)]
-        for part in (1 - share, share)
-    ]
-    assert_follows([[replace(b, uniform=0 * b.uniform) for b in window] for window in driven.windows], forms[0])
-    spread = [[replace(b, weight=b.uniform, uniform=0 * b.uniform) for b in window] for window in driven.windows]
-    assert_follows(spread, forms[1])
+    assert_follows(*kept_and_spread(driven, share))

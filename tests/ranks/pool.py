@@ -1,5 +1,6 @@
 """One pool of local ranks for all tests of a process, with the faults on that are on here."""
 
+import atexit
 import functools
 import os
 from contextlib import ExitStack
@@ -17,7 +18,9 @@ from mutation.single_thread import refuse_threads
 
 @functools.cache
 def pool(ranks):
-    return LocalRanks(ranks, seconds=120, start="fork" if is_fresh() else "forkserver")
+    started = LocalRanks(ranks, seconds=120, start="fork" if is_fresh() else "forkserver")
+    atexit.register(started.close)
+    return started
 
 
 def is_fresh():
