@@ -191,6 +191,7 @@ def test_a_command_without_the_seam_fails(tmp_path):
     assert "not planted in a started process: LookupError: torch>=2.4: torch" in done.stderr
 
 
+@pytest.mark.spawn
 def test_listing_imports_no_library():
     script = "import sys; from faults.__main__ import main; main(['list']); sys.exit('torch' in sys.modules)"
 

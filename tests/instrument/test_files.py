@@ -21,6 +21,7 @@ def python(*words, **environment):
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, env={**os.environ, **environment})
 
 
+@pytest.mark.spawn
 def test_a_text_is_written_in_utf_8_whatever_the_locale(tmp_path):
     code = "import sys; from instrument.files import write; write(sys.argv[1], '\\u00d7')"
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -29,6 +30,7 @@ def test_a_text_is_written_in_utf_8_whatever_the_locale(tmp_path):
     assert "\u00d7".encode() == (tmp_path / "told").read_bytes()
 
 
+@pytest.mark.spawn
 def test_where_there_is_no_room_the_file_is_as_it_was(tmp_path):
     file = tmp_path / "told"
     file.write_text("before")
