@@ -18,6 +18,8 @@ penalties = st.sampled_from([0.0, 0.1])
 limits = st.sampled_from([(0.02, 0.03), (0.2, 0.3)])
 # On both sides of every limit, which few draws are: test_objectives_regions.py.
 NARROW, HIGH = (1e-4, 1e-4), (0.2, 1.0001)
+# The second step of a generation meets tokens that the first one raised, some of a completion that falls.
+LATER = (TWICE[0], {**TWICE[1], "steps_per_generation": 2})
 adapters = st.booleans()
 
 
@@ -70,6 +72,45 @@ def test_every_token_of_grpo(loss_type, level, drawn, beta, epsilons, corrected,
     closed = Options(**options, steps_per_generation=split["steps_per_generation"])
     forms = of_grpo(driven, rewards_of(given_groups), len(given_groups[0][1]), closed)
     assert_follows(driven.windows, forms)
+
+
+@pytest.mark.parametrize("loss_type", ["grpo", "bnpo", "dr_grpo", "dapo", "luspo"])
+@few
+@example(drawn=LATER, delta=1.005, epsilons=HIGH, seed=0)
+@example(drawn=LATER, delta=1.005, epsilons=NARROW, seed=0)
+@given(drawn=rollouts(), delta=st.sampled_from([1.0001, 1.05]), epsilons=limits, seed=seeds)
+def test_every_token_of_grpo_with_a_bound_on_both_sides(loss_type, drawn, delta, epsilons, seed):
+    given_groups, split = drawn
+    options = {"loss_type": loss_type, "delta": delta, "beta": 0.0, "max_completion_length": 16}
+    options |= {"epsilon": epsilons[0], "epsilon_high": epsilons[1]}
+
+    driven = run_grpo(tiny_policy(VOCABULARY, seed), groups_of(given_groups), learning_rate=RATE, **options, **split)
+    closed = Options(**options, steps_per_generation=split["steps_per_generation"])
+    assert_follows(driven.windows, of_grpo(driven, rewards_of(given_groups), len(given_groups[0][1]), closed))
+
+
+@pytest.mark.parametrize("loss_type", LOSS_TYPES)
+@few
+@example(drawn=TWICE, threshold=1e-4, beta=0.1, seed=0)
+@example(drawn=TWICE, threshold=5.0, beta=0.0, seed=0)
+@given(drawn=rollouts(), threshold=st.sampled_from([1e-4, 0.05, 0.5]), beta=penalties, seed=seeds)
+def test_every_token_of_grpo_without_what_fell_and_drifted(loss_type, drawn, threshold, beta, seed):
+    given_groups, split = drawn
+    model, reference = policy_and_reference(False, seed)
+    # Nothing is clipped, so that what is dropped is dropped for its drift.
+    options = {"loss_type": loss_type, "off_policy_mask_threshold": threshold, "beta": beta, "epsilon": 0.9}
+    options |= {"epsilon_high": 5.0, "max_completion_length": 16}
+
+    driven = run_grpo(
+        model,
+        groups_of(given_groups),
+        reference=reference if beta else None,
+        learning_rate=RATE,
+        **options,
+        **split,
+    )
+    closed = Options(**options, steps_per_generation=split["steps_per_generation"])
+    assert_follows(driven.windows, of_grpo(driven, rewards_of(given_groups), len(given_groups[0][1]), closed))
 
 
 @few

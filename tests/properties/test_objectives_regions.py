@@ -5,14 +5,16 @@ import inspect
 import numpy as np
 import pytest
 
-from closed_forms import distillation, dpo, policy, policy_masks, preference, unpaired
+from closed_forms import advantages, distillation, dpo, policy, policy_masks, preference, unpaired
 from instrument.objective_distilled import Support
 from tests.properties import (
     test_objectives_async,
+    test_objectives_bonus,
     test_objectives_distilled,
     test_objectives_dpo,
     test_objectives_experimental,
     test_objectives_policy,
+    test_objectives_rewards,
     test_objectives_sampled,
     test_objectives_unpaired,
 )
@@ -37,6 +39,18 @@ def told(name, value):
     return change
 
 
+def without_delta(sign):
+    """Advantages of one sign know no bound on the ratio beyond the clip."""
+
+    def change(form):
+        def wrong(q, a, low, high, delta):
+            return np.where(sign * a > 0, form(q, a, low, high), form(q, a, low, high, delta))
+
+        return wrong
+
+    return change
+
+
 def with_margin(value):
     """A hinge of which every pair lies on one side."""
     return lambda form: lambda chosen, rejected, beta: form(np.zeros_like(chosen) + value, np.zeros_like(chosen), beta)
@@ -48,6 +62,10 @@ cpo_tokens = test_objectives_experimental.test_every_token_of_cpo
 tpo_tokens = test_objectives_experimental.test_every_token_of_tpo
 kto_tokens = test_objectives_unpaired.test_every_token_of_kto
 gmpo_tokens = test_objectives_experimental.test_every_token_of_gmpo
+two_sided = test_objectives_policy.test_every_token_of_grpo_with_a_bound_on_both_sides
+drifted = test_objectives_policy.test_every_token_of_grpo_without_what_fell_and_drifted
+bonus_tokens = test_objectives_bonus.test_every_token_has_its_share
+cut_off = test_objectives_rewards.test_rewards_of_rloo_are_cut_off_before_the_penalty
 rloo_tokens = test_objectives_policy.test_every_token_of_rloo
 sdft_tokens = test_objectives_distilled.test_every_token_of_sdft
 sdft_sampled = test_objectives_distilled.test_every_sampled_token_of_sdft
@@ -55,6 +73,7 @@ sdpo_tokens = test_objectives_experimental.test_every_token_of_sdpo
 sdpo_words = test_objectives_experimental.test_every_token_of_sdpo_over_words
 sampler_tokens = test_objectives_sampled.test_every_token_of_another_sampler
 LEVELS = ("token", "sequence")
+LOSS_TYPES = test_objectives_policy.LOSS_TYPES
 CLIPPED = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
 SUPPORTS = {"all": Support(), "few": Support(3), "tail": Support(3, True)}
 # What is run, with which arguments, the form of it that is changed, and how.
@@ -95,6 +114,18 @@ NEVER_CUT = [
     ),
     (sdft_sampled, {}, (distillation, "capped"), told("cap", OFF)),
     *(
+        (two_sided, {"loss_type": kind}, (policy, "clipped"), without_delta(sign))
+        for kind in CLIPPED
+        for sign in (1, -1)
+    ),
+    *((drifted, {"loss_type": kind}, (policy_masks, "off_policy_rows"), told("threshold", OFF)) for kind in LOSS_TYPES),
+    *((bonus_tokens, {"loss_type": kind}, (policy_masks, "high_entropy"), told("share", 1.0)) for kind in LOSS_TYPES),
+    *(
+        (cut_off, {"beta": beta}, (advantages, "shaped_reward"), told(limit, off))
+        for beta in (0.0, 0.1)
+        for limit, off in (("low", -OFF), ("high", OFF))
+    ),
+    *(
         (sampler_tokens, {"mode": mode}, (policy_masks, "sampler_ratio"), told(limit, off))
         for mode in ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
         for limit, off in (("low", 0.0), ("high", OFF))
@@ -113,6 +144,10 @@ def one_for_the_other(first, second):
 
 
 ALWAYS_CUT = [
+    *(
+        (drifted, {"loss_type": kind}, (policy_masks, "off_policy_rows"), told("threshold", 1e-12))
+        for kind in LOSS_TYPES
+    ),
     (kto_tokens, {"loss_type": "kto"}, (unpaired, "kto_baseline"), lambda form: lambda apart: 0.0),
     *((tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)) for tokens in (dpo_tokens, cpo_tokens)),
     (tpo_tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)),
