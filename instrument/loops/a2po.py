@@ -13,8 +13,9 @@ from ..objective_record import Driven
 from ..probe import EOS
 from .generation import CHANGE, generating
 from .groups import CHANGES as COMMON
+from .installed import Installed
 from .reference_free import experimental
-from .scored import Ids, OldNames, Script, Snapshots, drive, settings, tokenizer_of_words, words
+from .scored import Ids, Script, Snapshots, drive, settings, tokenizer_of_words, words
 
 CHANGES = {
     **{name: change for name, change in COMMON.items() if name not in ("shuffle_dataset", "reference")},
@@ -65,7 +66,7 @@ def run_a2po(model: Any, prompts: Sequence[Valued], *, micro_batch: int, **argum
 
     policy = generating({tuple(p.prompt): [p.completion] for p in prompts})
     sampler = generating({tuple(p.prompt): p.samples for p in prompts})
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         built = trainer(
             model=model,
             reward_funcs=reward,

@@ -12,9 +12,10 @@ from datasets import Dataset
 
 from ..objective_record import Taught
 from .arguments import CHANGES as COMMON
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_unknown_words
-from .scored import OldNames, Snapshots, settings, tokenizer_of_words, words
+from .scored import Snapshots, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import Answer, lessons, logits_of, teach
 
@@ -113,7 +114,7 @@ def run_async_distillation(
         for number, (prompt, completion) in enumerate(answers)
     ]
     package = "trl.experimental.async_distillation.async_distillation_trainer"
-    with tempfile.TemporaryDirectory() as folder, OldNames(), StandIn(package, SPEED, lambda *_: None):
+    with tempfile.TemporaryDirectory() as folder, Installed(), StandIn(package, SPEED, lambda *_: None):
         model.save_pretrained(folder)
         trainer = kind(
             folder,

@@ -17,9 +17,10 @@ from transformers import PrinterCallback
 from ..objective_record import Taught
 from .arguments import CHANGES as COMMON
 from .async_distillation import SAMPLE, SPEED, NoTransfer, Worker
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_unknown_words
-from .scored import OldNames, Snapshots, log_probabilities, looked_up, settings, tokenizer_of_words, words
+from .scored import Snapshots, log_probabilities, looked_up, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import logits_of
 
@@ -91,7 +92,7 @@ def run_async_grpo(
     package = "trl.experimental.async_grpo."
     with (
         tempfile.TemporaryDirectory() as folder,
-        OldNames(),
+        Installed(),
         StandIn(package + "async_grpo_trainer", SPEED, lambda *_: None),
         StandIn(package + "packing", KERNEL, lambda: SimpleNamespace(flash_attn_varlen_func=attention)),
     ):

@@ -10,8 +10,9 @@ from trl import DistillationConfig, DistillationTrainer
 
 from ..objective_record import Taught
 from .groups import CHANGES as COMMON
+from .installed import Installed
 from .refused import refuse_missing, refuse_part_of_generation
-from .scored import OldNames, Snapshots, settings, tokenizer_of_words, words
+from .scored import Snapshots, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
 SEAM = "_generate_single_turn"
@@ -71,7 +72,7 @@ def run_like_distillation(
     script, snapshots = lessons(answers), Snapshots()
     refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     given = {tuple(prompt): list(completion) for prompt, completion in answers}
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         trainer = kind(
             model=model,
             args=settings(

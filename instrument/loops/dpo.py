@@ -13,9 +13,10 @@ from trl import DPOConfig, DPOTrainer
 from ..objective_record import Driven
 from ..probe import EOS
 from .arguments import in_order
+from .installed import Installed
 from .moving import Moves, Moving
 from .scored import CHANGES as COMMON
-from .scored import OldNames, Snapshots, as_reference, drive, keep_as_reference, settings, tokenizer_of_words, words
+from .scored import Snapshots, as_reference, drive, keep_as_reference, settings, tokenizer_of_words, words
 
 CHANGES = {**COMMON, "reference": "loaded by TRL from the path in the model's config, as given"}
 Pair = tuple[Sequence[int], Sequence[int], Sequence[int]]
@@ -98,7 +99,7 @@ def run_like_dpo(
     if not script or len(script) != 2 * len(pairs) or not all(len(part) for pair in pairs for part in pair):
         raise ValueError(f"pairs need a prompt and two completions, no row twice, got {list(pairs)!r}")
     table = [{"prompt": words(p), "chosen": f" {words(c)}", "rejected": f" {words(r)}"} for p, c, r in pairs]
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         keep_as_reference(model, reference, folder)
         trainer = kind(
             model=model,

@@ -10,9 +10,10 @@ from ..objective_record import Taught
 from .distillation import CHANGES as COMMON
 from .distillation import SEAM
 from .generation import CHANGE, generating
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_part_of_generation
-from .scored import OldNames, Snapshots, settings, tokenizer_of_words, words
+from .scored import Snapshots, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
 CHANGES = {**{name: change for name, change in COMMON.items() if name != SEAM}, **CHANGE}
@@ -80,7 +81,7 @@ def run(
         # The sampler of the others goes by whole generations.
         refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     generate = generating({tuple(prompt): [completion] for prompt, completion in answers})
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         built = trainer(
             model=model,
             teacher_model=teacher,

@@ -17,9 +17,10 @@ from ..probe import BOS, EOS, PAD
 from .distillation import CHANGES as COMMON
 from .distillation import SEAM
 from .generation import CHANGE, generating
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_part_of_generation, refuse_unknown_words
-from .scored import OldNames, Snapshots, settings
+from .scored import Snapshots, settings
 from .taught import Lesson, teach
 
 SPECIAL = [f"<{i}>" for i in range(3)]
@@ -125,7 +126,7 @@ def run(
     if len(script) != len(texts):
         raise ValueError(f"{len(texts)} texts, but only {len(script)} of them differ: give no text twice")
     snapshots = Snapshots()
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         tokenizers[1].save_pretrained(Path(folder) / "teacher")
         built = trainer(
             model=model,

@@ -14,10 +14,11 @@ from ..gathering import place
 from ..objective_record import Driven
 from ..probe import EOS
 from .generation import SEAM, generating
+from .installed import Installed
 from .moving import Moves, Moving
 from .refused import refuse_part_of_generation
 from .scored import CHANGES as COMMON
-from .scored import Ids, OldNames, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
+from .scored import Ids, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
 
 CHANGES = {
     **COMMON,
@@ -68,7 +69,7 @@ def run_on(
     steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
     size = read_size(groups, micro_batch * steps)
     snapshots, answers = Snapshots(), Answers(groups)
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         if reference is not None or beta:
             keep_as_reference(model, reference, folder)
         trainer = make(

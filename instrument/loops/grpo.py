@@ -12,6 +12,7 @@ from ..objective_record import Driven
 from .generation import CHANGE as GENERATED
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, run_on
+from .installed import Installed
 from .moving import Moves
 from .scored import Snapshots
 
@@ -84,9 +85,10 @@ def run_like_grpo(
     **arguments: Any,
 ) -> Driven:
     """As ``run_grpo``, with a trainer that inherits from GRPOTrainer, and the class of its arguments."""
-    rolls = "rollout_func" in inspect.signature(GRPOTrainer.__init__).parameters
-    # 0.26 asks it behind vLLM only.
-    rolls = rolls and "self.rollout_func" not in inspect.getsource(GRPOTrainer._generate_single_turn)
+    with Installed():
+        rolls = "rollout_func" in inspect.signature(GRPOTrainer.__init__).parameters
+        # 0.26 asks it behind vLLM only.
+        rolls = rolls and "self.rollout_func" not in inspect.getsource(GRPOTrainer._generate_single_turn)
     # TRL says that its rollout_func is experimental.
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
     masked = any(group.written is not None for group in groups)

@@ -17,7 +17,8 @@ from ..capture import Replay
 from ..objective_record import Driven, Scored
 from ..record import Floats, Record
 from .arguments import logged
-from .scored import Asked, OldNames, Parameters, Script, Snapshots, asked_of, looked_up, padded
+from .installed import Installed
+from .scored import Asked, Parameters, Script, Snapshots, asked_of, looked_up, padded
 
 
 class Backward(NamedTuple):
@@ -69,7 +70,7 @@ def drive_half(trainer: Any, script: Script, snapshots: Snapshots, reference: An
     """
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
-    with HeadReader(trainer.model, snapshots) as reader, OldNames():
+    with HeadReader(trainer.model, snapshots) as reader, Installed():
         trainer.train()
     if not reader.found:
         raise LookupError(f"trl {version('trl')}: its head gives no log_probs, at which bfloat16 can be read")

@@ -8,9 +8,10 @@ from ..objective_record import Driven, Taught
 from .generation import generating
 from .gkd import CHANGES as COMMON
 from .gkd import as_messages, run, tokenizer_of_messages
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_part_of_generation
-from .scored import OldNames, Snapshots, drive, settings
+from .scored import Snapshots, drive, settings
 from .taught import Answer, lessons
 
 CHANGES = {**COMMON, "teacher": "its tokenizer is the student's, which TRL loads from the path in its config"}
@@ -51,7 +52,7 @@ def run_iw_opd(
     }
     generate = generating({tuple(prompt): [completion] for prompt, completion in answers})
     tokenizer = tokenizer_of_messages(model.config.vocab_size)
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         tokenizer.save_pretrained(folder)
         teacher.config._name_or_path = folder
         built = trainer(

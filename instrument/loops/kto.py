@@ -12,10 +12,10 @@ from trl import KTOConfig, KTOTrainer
 from ..objective_record import Driven, Mismatched
 from ..probe import EOS
 from .arguments import in_order
+from .installed import Installed
 from .moving import Moves, Moving
 from .scored import CHANGES as COMMON
 from .scored import (
-    OldNames,
     Snapshots,
     as_reference,
     drive,
@@ -67,7 +67,7 @@ def run_kto(
         raise ValueError(f"answers need a prompt and a completion, no row twice, got {list(answers)!r}")
     snapshots = Snapshots()
     table = [{"prompt": words(p), "completion": f" {words(c)}", "label": bool(good)} for p, c, good in answers]
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         keep_as_reference(model, reference, folder)
         trainer = KTOTrainer(
             model=model,

@@ -12,9 +12,10 @@ from ..probe import PAD
 from .generation import table
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, scripted
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing
-from .scored import OldNames, Snapshots, drive, settings, tokenizer_of_words, words
+from .scored import Snapshots, drive, settings, tokenizer_of_words, words
 
 SEAM = "_generate"
 CHANGES = {**COMMON, SEAM: "replaced on the instance: hands over the given completions, nothing is generated"}
@@ -66,7 +67,7 @@ def run_online_dpo(
         rows = [tuple(i for i in ids if i != PAD) for ids in completion_ids]
         return [answers.rows[answers.numbers[prompt, row]][2][0] for prompt, row in zip(prompts, rows)]
 
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         built = trainer(
             model=model,
             ref_model=reference,

@@ -13,7 +13,8 @@ from datasets import Dataset
 from ..objective_record import Driven
 from ..probe import EOS
 from .dpo import Pair
-from .scored import CHANGES, OldNames, Snapshots, drive, settings, tokenizer_of_words, words
+from .installed import Installed
+from .scored import CHANGES, Snapshots, drive, settings, tokenizer_of_words, words
 
 Triple = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
 SIDES = ("chosen", "rejected")
@@ -80,7 +81,7 @@ def run(
         {"prompt": words(prompt), **{name: f" {words(ids)}" for name, ids in zip(columns, sides)}}
         for prompt, *sides in pairs
     ]
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         built = trainer(
             model=model,
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),

@@ -17,9 +17,10 @@ from ..objective_record import Rewarded
 from ..readout import read_weights
 from ..record import Floats
 from .arguments import in_order
+from .installed import Installed
 from .refused import refuse_half, refuse_unknown_words
 from .scored import CHANGES as COMMON
-from .scored import OldNames, Parameters, Snapshots, settings, tokenizer_of_words
+from .scored import Parameters, Snapshots, settings, tokenizer_of_words
 
 CHANGES = {**COMMON, "model": "float64"}
 Pair = tuple[Sequence[int], Sequence[int]]
@@ -62,7 +63,7 @@ def run_reward(
         table = [{**row, "margin": float(margin)} for row, margin in zip(table, margins)]
     read: list[list[tuple[Any, Any, Floats, Floats]]] = []
     snapshots = Snapshots()
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         trainer = RewardTrainer(
             model=model,
             args=settings(RewardConfig, folder, per_device_train_batch_size=micro_batch, **arguments),

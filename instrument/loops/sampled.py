@@ -1,6 +1,8 @@
 """TRL's real GRPOTrainer, driven on completions that another program is said to have drawn."""
 
+import inspect
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +30,12 @@ def run_sampled(
 
     Raises:
         ValueError: a drift for another number of tokens, or what ``run_grpo`` refuses.
+        LookupError: the installed release takes no log-probabilities of another sampler.
     """
+    if "rollout_func" not in inspect.signature(GRPOTrainer.__init__).parameters:
+        raise LookupError(
+            f"trl {version('trl')}: GRPOTrainer takes no rollout_func, which brings a sampler's log-probabilities"
+        )
     rows = [(*group.prompt, *ids) for group in groups for ids in group.completions]
     sizes = [len(ids) for group in groups for ids in group.completions]
     if [len(of) for of in drift] != sizes:

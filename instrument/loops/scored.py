@@ -6,7 +6,6 @@ parameters that each window really had. Nothing here is taken from the trainer's
 
 import copy
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +25,7 @@ from ..probe import PAD
 from ..record import Floats, Row
 from .arguments import TRL_CHANGES, logged, of_trl
 from .data import tokenizer_of_ids
+from .installed import Installed
 from .refused import refuse_missing, refuse_unknown_choices, refuse_unknown_loss, refuse_unknown_words
 
 Parameters = dict[str, torch.Tensor]
@@ -49,14 +49,6 @@ def settings(config: Any, folder: str, **given: Any) -> Any:
     refuse_unknown_loss(config, given.get("loss_type"))
     refuse_unknown_choices(config, given)
     return of_trl(config, folder, **{"optim": "sgd", "learning_rate": 0.05, **given})
-
-
-class OldNames(warnings.catch_warnings):  # type: ignore[type-arg]
-    """While entered, transformers does not warn that TRL and PEFT ask for gradient checkpointing by its old name."""
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
 
 
 class Snapshots(TrainerCallback):  # type: ignore[misc]
@@ -113,7 +105,7 @@ def drive(trainer: Any, script: Script, snapshots: Snapshots, reference: Any, ju
     recorder = LiveRecorder(locate(trainer.model), silent=True)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
-    with recorder.capture, OldNames():
+    with recorder.capture, Installed():
         trainer.train()
     record = recorder.record
     # The gradient leaves TRL's head as float32, and is made float64 behind it.

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ..objective_record import Driven, Taught
 from .generation import generating
 from .gkd import CHANGES as COMMON
+from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_part_of_generation
 from .scored import (
     Asked,
-    OldNames,
     Parameters,
     Snapshots,
     asked_behind,
@@ -56,7 +56,7 @@ def run_sdft(
             SDFTConfig refuses.
         LookupError: what is installed has no such trainer.
     """
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         made = built(model, told, micro_batch, arguments, folder)
         windows = teach(made.trainer, made.first, made.script, made.snapshots, made.teacher.at)
     return windows, dict(CHANGES)
@@ -68,7 +68,7 @@ def run_sdft_sampled(model: Any, told: Sequence[Told], *, micro_batch: int, **ar
     Returns:
         The run, whose reference is the teacher behind what it reads.
     """
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         own = {"distillation_mode": "sampled_token", "distillation_alpha": 1.0, **arguments}
         made = built(model, told, micro_batch, own, folder)
 

@@ -14,10 +14,10 @@ from ..probe import EOS
 from .generation import CHANGE, generating
 from .groups import CHANGES as COMMON
 from .groups import Answers, Group, read_size, scripted
+from .installed import Installed
 from .reference_free import experimental
 from .scored import (
     Asked,
-    OldNames,
     Script,
     Snapshots,
     asked_behind,
@@ -56,7 +56,7 @@ def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **argumen
             refuses.
         LookupError: what is installed has no such trainer.
     """
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         made = built(model, groups, micro_batch, arguments, folder)
         answers, script, shown, first = made.answers, made.script, made.shown, made.first
 
@@ -79,7 +79,7 @@ def run_sdpo_words(
     Returns:
         [window][micro-batch], [number] whether the completion is taught, and the changes from the defaults.
     """
-    with tempfile.TemporaryDirectory() as folder, OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         made = built(model, groups, micro_batch, arguments, folder)
         script = {
             (*prompt, *completion): Lesson(number, len(prompt), (*prompt, *made.shown[number]))

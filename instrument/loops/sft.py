@@ -14,6 +14,7 @@ from ..objective_record import Driven
 from . import scored
 from .arguments import TRL_CHANGES, in_order, logged, of_trl
 from .data import tokenizer_of_ids
+from .installed import Installed
 
 CHANGES = {**TRL_CHANGES, "shuffle_dataset": "False"}
 
@@ -85,7 +86,7 @@ def run_supervised(
         table = [{**row, "attention_mask": [1] * len(row["input_ids"])} for row in table]
     if "completion_mask" in masks:
         arguments = {"completion_only_loss": True, **arguments}
-    with tempfile.TemporaryDirectory() as folder, scored.OldNames():
+    with tempfile.TemporaryDirectory() as folder, Installed():
         trainer = SFTTrainer(
             model=model,
             args=scored.settings(

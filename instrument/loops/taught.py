@@ -15,8 +15,9 @@ from transformers import PrinterCallback
 
 from ..capture import Replay
 from ..objective_record import Taught
+from .installed import Installed
 from .refused import refuse_half, refuse_unknown_words
-from .scored import Ids, OldNames, Parameters, Snapshots, log_probabilities, looked_up
+from .scored import Ids, Parameters, Snapshots, log_probabilities, looked_up
 
 
 class Lesson(NamedTuple):
@@ -88,7 +89,7 @@ def teach(
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
     handle = trainer.model.base_model.register_forward_hook(take, with_kwargs=True)
-    with OldNames():
+    with Installed():
         trainer.train()
     handle.remove()
     if not read:

@@ -7,9 +7,10 @@ from peft import get_peft_model
 
 from closed_forms import unpaired
 from instrument.loops.dpo import run_dpo
+from instrument.loops.installed import Installed
 from instrument.loops.kto import cycled, run_kto
 from instrument.loops.reference_free import run_cpo
-from instrument.loops.scored import OldNames, log_probabilities, lora, padded
+from instrument.loops.scored import log_probabilities, lora, padded
 from instrument.report.report import Report
 from instrument.tiny import near, tiny_policy
 from instrument.trl_rows import ANSWERS, PAIRS, VOCABULARY
@@ -80,7 +81,7 @@ def trl_dpo_light_answers():
 def trl_dpo_adapter():
     """Two windows of a model that had an adapter before, which is part of the reference."""
     base = tiny_policy(VOCABULARY)
-    with OldNames():
+    with Installed():
         model = get_peft_model(copy.deepcopy(base), lora(("q_proj", "down_proj")))
     driven = run_dpo(model, PAIRS[:4], reference=copy.deepcopy(model), micro_batch=2, beta=1.0, learning_rate=0.3)
     told = told_of(driven, beta=1.0)

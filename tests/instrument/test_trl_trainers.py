@@ -10,8 +10,9 @@ from transformers import Trainer
 
 from instrument import trl_checks, trl_trainers
 from instrument.loops.arguments import of_trl
+from instrument.loops.installed import Installed
 from instrument.loops.reference_free import experimental
-from instrument.loops.scored import OldNames, tokenizer_of_words, words
+from instrument.loops.scored import tokenizer_of_words, words
 from instrument.objective_verdict import judge_objective
 from instrument.tiny import tiny_policy
 from instrument.trl_rows import VOCABULARY
@@ -84,7 +85,7 @@ def test_async_grpo_cannot_be_built_here_as_it_is(options, error, said, tmp_path
     tiny_policy(VOCABULARY).save_pretrained(tmp_path)
     args = of_trl(config, str(tmp_path / "out"), max_steps=1, **options)
 
-    with OldNames(), pytest.raises(error, match=said):
+    with Installed(), pytest.raises(error, match=said):
         trainer(
             model=str(tmp_path),
             reward_funcs=lambda **_: [0.0],

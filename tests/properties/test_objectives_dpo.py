@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from peft import get_peft_model
 
 from instrument.loops.dpo import run_dpo
-from instrument.loops.scored import OldNames, lora
+from instrument.loops.installed import Installed
+from instrument.loops.scored import lora
 from instrument.objective_pairs import PairOptions, of_dpo
 from instrument.tiny import tiny_policy
 from tests.properties.objectives import RATE, assert_follows, policy_and_reference
@@ -92,7 +93,7 @@ def test_a_weighted_pair_weighs_as_the_policy_is_certain_of_it(drawn, beta, ld_a
 @few
 @given(drawn=pairs(), beta=betas, seed=seeds, split=splits)
 def test_a_model_that_had_an_adapter_is_its_own_reference(drawn, beta, seed, split):
-    with OldNames():
+    with Installed():
         model = get_peft_model(tiny_policy(VOCABULARY, seed), lora(("q_proj", "down_proj")))
 
     driven = run_dpo(model, drawn, reference=copy.deepcopy(model), beta=beta, learning_rate=RATE, **split)

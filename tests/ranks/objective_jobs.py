@@ -9,6 +9,7 @@ from instrument import watch
 from instrument.loops import dpo, groups, scored, sft
 from instrument.loops.dpo import run_dpo
 from instrument.loops.grpo import run_grpo
+from instrument.loops.installed import Installed
 from tests.properties.objectives import RATE, policy_and_reference
 from tests.ranks.jobs import digest
 
@@ -49,7 +50,7 @@ def trained(name, given, seed, options, adapter, is_watched):
     def drive(trainer, *_):
         trainer.remove_callback(PrinterCallback)
         optimizer = trainer.create_optimizer()
-        with watch(trainer.model, optimizer) if is_watched else nullcontext() as report, scored.OldNames():
+        with watch(trainer.model, optimizer) if is_watched else nullcontext() as report, Installed():
             trainer.train()
         moments = [digest(value) for state in optimizer.state.values() for value in state.values()]
         left = [digest(p) for p in trainer.model.parameters()], moments, digest(torch.get_rng_state())
