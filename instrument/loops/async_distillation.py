@@ -15,7 +15,7 @@ from .arguments import CHANGES as COMMON
 from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_unknown_words
-from .scored import Snapshots, settings, tokenizer_of_words, words
+from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import Answer, lessons, logits_of, teach
 
@@ -71,13 +71,14 @@ class NoTransfer:
 
 
 def run_async_distillation(
-    model: Any, teacher: Any, answers: Sequence[Answer], *, micro_batch: int, **arguments: Any
+    model: Any, teacher: Any, answers: Sequence[Answer], *, peft: Any = None, micro_batch: int, **arguments: Any
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """Train for one epoch; the trainer loads the student from where it is saved for it.
 
     Args:
         model, teacher: student and teacher, of one vocabulary.
         answers: prompt and completion ids, as many as fill all windows; no prompt twice.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further AsyncDistillationConfig, over the ones in CHANGES.
 
@@ -132,6 +133,7 @@ def run_async_distillation(
             # The loader fetches a batch more than it hands out.
             rollout_worker=Worker([*samples, *samples[:micro_batch]]),
             weight_transfer=NoTransfer(),
+            **adapted(peft),
         )
         windows = teach(trainer, teacher, script, snapshots)
     return windows, dict(CHANGES)

@@ -14,13 +14,14 @@ import torch
 from datasets import Dataset
 from transformers import PrinterCallback
 
+from ..locate import locate
 from ..objective_record import Taught
 from .arguments import CHANGES as COMMON
 from .async_distillation import SAMPLE, SPEED, NoTransfer, Worker
 from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_unknown_words
-from .scored import Snapshots, log_probabilities, looked_up, settings, tokenizer_of_words, words
+from .scored import Snapshots, adapted, copy_with, log_probabilities, looked_up, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import logits_of
 
@@ -46,13 +47,14 @@ class Rollout(NamedTuple):
 
 
 def run_async_grpo(
-    model: Any, rollouts: Sequence[Rollout], *, micro_batch: int, **arguments: Any
+    model: Any, rollouts: Sequence[Rollout], *, peft: Any = None, micro_batch: int, **arguments: Any
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """Train once on each rollout, in their order; the trainer loads the policy from where it is saved for it.
 
     Args:
         model: the policy, which generated all of them.
         rollouts: as many as fill all windows; none twice, and none the beginning of another.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further AsyncGRPOConfig, over the ones in CHANGES.
 
@@ -74,6 +76,7 @@ def run_async_grpo(
     if len(rollouts) % taken or not rollouts:
         raise ValueError(f"a step takes {taken} rollouts, got {len(rollouts)}: give as many as fill all steps")
     first, groups = copy.deepcopy(model), list(dict.fromkeys(tuple(rollout.prompt) for rollout in rollouts))
+    asked = first if peft is None else copy_with(first, peft)
     old = log_probabilities(first, [np.array(ids) for ids in script], {}).log_p
     samples = [
         sample(
@@ -114,8 +117,9 @@ def run_async_grpo(
             # The loader fetches a batch more than it hands out.
             rollout_worker=Worker([*samples, *samples[:micro_batch]]),
             weight_transfer=NoTransfer(),
+            **adapted(peft),
         )
-        windows = gathered(trainer, first, script, old)
+        windows = gathered(trainer, asked, script, old)
     return windows, dict(CHANGES)
 
 
@@ -147,7 +151,7 @@ def gathered(trainer: Any, asked: Any, script: Any, old: Sequence[Any]) -> list[
 
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
-    handle = trainer.model.base_model.register_forward_hook(take, with_kwargs=True)
+    handle = locate(trainer.model).read_point.register_forward_hook(take, with_kwargs=True)
     trainer.train()
     handle.remove()
     if not read:

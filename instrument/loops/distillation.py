@@ -12,7 +12,7 @@ from ..objective_record import Taught
 from .groups import CHANGES as COMMON
 from .installed import Installed
 from .refused import refuse_missing, refuse_part_of_generation
-from .scored import Snapshots, settings, tokenizer_of_words, words
+from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
 SEAM = "_generate_single_turn"
@@ -27,6 +27,7 @@ def run_distillation(
     teacher: Any,
     answers: Sequence[Answer],
     *,
+    peft: Any = None,
     micro_batch: int,
     **arguments: Any,
 ) -> tuple[list[list[Taught]], dict[str, str]]:
@@ -35,6 +36,7 @@ def run_distillation(
     Args:
         model, teacher: student and teacher, of one vocabulary.
         answers: prompt and completion ids; no prompt twice.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further DistillationConfig, over the ones in CHANGES.
 
@@ -47,8 +49,9 @@ def run_distillation(
         LookupError: the installed trainer has no such seam.
     """
     refuse_missing(teacher, "teacher")
+    given_to = {"teacher_model": teacher, **adapted(peft)}
     return run_like_distillation(
-        DistillationTrainer, DistillationConfig, model, teacher, answers, micro_batch, arguments, teacher_model=teacher
+        DistillationTrainer, DistillationConfig, model, teacher, answers, micro_batch, arguments, **given_to
     )
 
 

@@ -13,7 +13,7 @@ from .generation import CHANGE, generating
 from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_part_of_generation
-from .scored import Snapshots, settings, tokenizer_of_words, words
+from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
 CHANGES = {**{name: change for name, change in COMMON.items() if name != SEAM}, **CHANGE}
@@ -25,6 +25,7 @@ def run_gkd(
     answers: Sequence[Answer],
     *,
     written: Sequence[Answer] | None = None,
+    peft: Any = None,
     micro_batch: int,
     **arguments: Any,
 ) -> tuple[list[list[Taught]], dict[str, str]]:
@@ -34,6 +35,7 @@ def run_gkd(
         model, teacher: student and teacher, of one vocabulary.
         answers: prompt and completion ids that are trained on; no prompt twice.
         written: what the data set holds for these prompts, if the student generates the answers; else they are it.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further GKDConfig, over the ones in CHANGES.
 
@@ -45,7 +47,7 @@ def run_gkd(
             GKDConfig refuses.
         LookupError: what is installed has no such trainer.
     """
-    return run("gkd", "GKD", model, teacher, answers, written, micro_batch, arguments)
+    return run("gkd", "GKD", model, teacher, answers, written, peft, micro_batch, arguments)
 
 
 def run_gold(
@@ -54,12 +56,13 @@ def run_gold(
     answers: Sequence[Answer],
     *,
     written: Sequence[Answer] | None = None,
+    peft: Any = None,
     micro_batch: int,
     **arguments: Any,
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """As ``run_gkd``, with GOLDTrainer, which takes the answers in an order of its own."""
     plain = {"use_extended_uld": False, **arguments}
-    windows, changes = run("gold", "GOLD", model, teacher, answers, written, micro_batch, plain)
+    windows, changes = run("gold", "GOLD", model, teacher, answers, written, peft, micro_batch, plain)
     return windows, {**changes, "use_extended_uld": "False: the tokenizer knows ids as words and no bytes"}
 
 
@@ -70,6 +73,7 @@ def run(
     teacher: Any,
     answers: Sequence[Answer],
     written: Sequence[Answer] | None,
+    peft: Any,
     micro_batch: int,
     arguments: dict[str, Any],
 ) -> tuple[list[list[Taught]], dict[str, str]]:
@@ -94,6 +98,7 @@ def run(
             ),
             train_dataset=as_messages(answers if written is None else written),
             processing_class=tokenizer_of_messages(model.config.vocab_size),
+            **adapted(peft),
         )
         built.model.generate = generate
         windows = teach(built, teacher, script, snapshots)

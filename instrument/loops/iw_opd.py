@@ -11,7 +11,7 @@ from .gkd import as_messages, run, tokenizer_of_messages
 from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing, refuse_part_of_generation
-from .scored import Snapshots, drive, settings
+from .scored import Snapshots, adapted, drive, settings
 from .taught import Answer, lessons
 
 CHANGES = {**COMMON, "teacher": "its tokenizer is the student's, which TRL loads from the path in its config"}
@@ -23,6 +23,7 @@ def run_iw_opd(
     answers: Sequence[Answer],
     *,
     written: Sequence[Answer] | None = None,
+    peft: Any = None,
     micro_batch: int,
     **arguments: Any,
 ) -> Driven:
@@ -32,6 +33,7 @@ def run_iw_opd(
         model, teacher: student and teacher, of one vocabulary; the config of the teacher is changed.
         answers: prompt and completion ids that the student generates; no prompt twice.
         written: what the data set holds for these prompts; the same, if left out.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further IWOPDConfig, over the ones in CHANGES.
 
@@ -61,6 +63,7 @@ def run_iw_opd(
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=as_messages(answers if written is None else written),
             processing_class=tokenizer,
+            **adapted(peft),
         )
         built.model.generate = generate
         driven = drive(built, script, Snapshots(), teacher)
@@ -74,6 +77,7 @@ def run_iw_opd_jsd(
     answers: Sequence[Answer],
     *,
     written: Sequence[Answer] | None = None,
+    peft: Any = None,
     micro_batch: int,
     **arguments: Any,
 ) -> tuple[list[list[Taught]], dict[str, str]]:
@@ -83,5 +87,5 @@ def run_iw_opd_jsd(
         tokenizer_of_messages(model.config.vocab_size).save_pretrained(folder)
         teacher.config._name_or_path = folder
         given = {"distillation_objective": "jsd", **arguments}
-        windows, _ = run("iw_opd", "IWOPD", model, teacher, answers, written, micro_batch, given)
+        windows, _ = run("iw_opd", "IWOPD", model, teacher, answers, written, peft, micro_batch, given)
     return windows, dict(CHANGES)

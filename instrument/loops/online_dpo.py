@@ -15,21 +15,22 @@ from .groups import Answers, Group, scripted
 from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing
-from .scored import Snapshots, drive, settings, tokenizer_of_words, words
+from .scored import Snapshots, adapted, drive, settings, tokenizer_of_words, words
 
 SEAM = "_generate"
 CHANGES = {**COMMON, SEAM: "replaced on the instance: hands over the given completions, nothing is generated"}
 
 
 def run_online_dpo(
-    model: Any, groups: Sequence[Group], *, reference: Any, micro_batch: int, **arguments: Any
+    model: Any, groups: Sequence[Group], *, reference: Any, peft: Any = None, micro_batch: int, **arguments: Any
 ) -> Driven:
     """Train for one epoch.
 
     Args:
         model: the policy.
         groups: the prompts, no row twice, with two completions each.
-        reference: the reference model.
+        reference: the reference model. With an adapter, a copy of the policy from before.
+        peft: configuration of an adapter.
         micro_batch: prompts per backward.
         arguments: further OnlineDPOConfig, over the ones in CHANGES.
 
@@ -70,11 +71,12 @@ def run_online_dpo(
     with tempfile.TemporaryDirectory() as folder, Installed():
         built = trainer(
             model=model,
-            ref_model=reference,
+            ref_model=None if peft is not None else reference,
             reward_funcs=reward,
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
             processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+            **adapted(peft),
         )
         setattr(built, SEAM, generate)
         driven = drive(built, script, snapshots, reference)

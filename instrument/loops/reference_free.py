@@ -14,18 +14,19 @@ from ..objective_record import Driven
 from ..probe import EOS
 from .dpo import Pair
 from .installed import Installed
-from .scored import CHANGES, Snapshots, drive, settings, tokenizer_of_words, words
+from .scored import CHANGES, Snapshots, adapted, drive, settings, tokenizer_of_words, words
 
 Triple = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
 SIDES = ("chosen", "rejected")
 
 
-def run_cpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments: Any) -> Driven:
+def run_cpo(model: Any, pairs: Sequence[Pair], *, peft: Any = None, micro_batch: int, **arguments: Any) -> Driven:
     """Train for one epoch; SimPO and AlphaPO are options of CPO.
 
     Args:
         model: the policy.
         pairs: prompt, chosen and rejected ids; no row twice. TRL puts the end of sequence behind each completion.
+        peft: configuration of an adapter.
         micro_batch: pairs per backward.
         arguments: further CPOConfig, over the ones in CHANGES.
 
@@ -36,20 +37,20 @@ def run_cpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments:
         ValueError: no pair, a pair without a token, a row twice, an unknown id or loss, or what CPOConfig refuses.
         LookupError: what is installed has no such trainer.
     """
-    return run("cpo", "CPO", model, pairs, SIDES, False, micro_batch, arguments)
+    return run("cpo", "CPO", model, pairs, SIDES, False, peft, micro_batch, arguments)
 
 
-def run_orpo(model: Any, pairs: Sequence[Pair], *, micro_batch: int, **arguments: Any) -> Driven:
+def run_orpo(model: Any, pairs: Sequence[Pair], *, peft: Any = None, micro_batch: int, **arguments: Any) -> Driven:
     """As ``run_cpo``, with ORPOTrainer; the prompts of the chosen rows are scored too."""
-    return run("orpo", "ORPO", model, pairs, SIDES, True, micro_batch, arguments)
+    return run("orpo", "ORPO", model, pairs, SIDES, True, peft, micro_batch, arguments)
 
 
-def run_tpo(model: Any, triples: Sequence[Triple], *, micro_batch: int, **arguments: Any) -> Driven:
+def run_tpo(model: Any, triples: Sequence[Triple], *, peft: Any = None, micro_batch: int, **arguments: Any) -> Driven:
     """As ``run_cpo``, with TPOTrainer: a gold completion stands behind each pair, which has the numbers 3 p to 3 p + 2.
 
     A micro-batch holds all chosen rows above all rejected above all gold ones; with tpo_alpha = 0 no gold one runs.
     """
-    return run("tpo", "TPO", model, triples, (*SIDES, "reference"), False, micro_batch, arguments)
+    return run("tpo", "TPO", model, triples, (*SIDES, "reference"), False, peft, micro_batch, arguments)
 
 
 def run(
@@ -59,6 +60,7 @@ def run(
     pairs: Sequence[Pair] | Sequence[Triple],
     columns: Sequence[str],
     with_prompts: bool,
+    peft: Any,
     micro_batch: int,
     arguments: dict[str, Any],
 ) -> Driven:
@@ -87,6 +89,7 @@ def run(
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
+            **adapted(peft),
         )
         driven = drive(built, script, Snapshots(), None)
     driven.record.changes.update(CHANGES)

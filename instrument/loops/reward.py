@@ -20,14 +20,20 @@ from .arguments import in_order
 from .installed import Installed
 from .refused import refuse_half, refuse_unknown_words
 from .scored import CHANGES as COMMON
-from .scored import Parameters, Snapshots, settings, tokenizer_of_words
+from .scored import Parameters, Snapshots, adapted, settings, tokenizer_of_words
 
 CHANGES = {**COMMON, "model": "float64"}
 Pair = tuple[Sequence[int], Sequence[int]]
 
 
 def run_reward(
-    model: Any, pairs: Sequence[Pair], *, margins: Sequence[float] | None = None, micro_batch: int, **arguments: Any
+    model: Any,
+    pairs: Sequence[Pair],
+    *,
+    margins: Sequence[float] | None = None,
+    peft: Any = None,
+    micro_batch: int,
+    **arguments: Any,
 ) -> tuple[list[list[Rewarded]], dict[str, str]]:
     """Train for one epoch.
 
@@ -35,6 +41,7 @@ def run_reward(
         model: a sequence classifier with one output.
         pairs: chosen and rejected ids; no row twice.
         margins: [p] by which the chosen reward should lie above.
+        peft: configuration of an adapter.
         micro_batch: pairs per backward.
         arguments: further RewardConfig, over the ones in CHANGES.
 
@@ -69,6 +76,7 @@ def run_reward(
             args=settings(RewardConfig, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
+            **adapted(peft),
         )
         refuse_half(trainer)
         in_order(trainer)
@@ -76,7 +84,7 @@ def run_reward(
         trainer.add_callback(snapshots)
 
         def take(forward: Any, output: Any, gradient_bth: torch.Tensor) -> Any:
-            unit_nh = (-model.score.weight.detach()[0]).expand_as(gradient_bth).flatten(0, 1)
+            unit_nh = (-head_of(model).weight.detach()[0]).expand_as(gradient_bth).flatten(0, 1)
             found = read_weights(gradient_bth.flatten(0, 1), unit_nh)
             shape = gradient_bth.shape[:2]
             seen = forward.index, forward.input_ids, forward.attention_mask
@@ -89,10 +97,16 @@ def run_reward(
         with Capture(model, model.base_model, "the final hidden states", take, close):
             trainer.train()
     windows = [
-        [rewarded(model, *reading, script, parameters) for reading in window]
+        [rewarded(trainer.model, *reading, script, parameters) for reading in window]
         for window, parameters in zip(read, snapshots.windows)
     ]
     return windows, CHANGES
+
+
+def head_of(model: Any) -> Any:
+    """The module that gives the reward; an adapter trains a copy of it."""
+    copies = getattr(model.score, "modules_to_save", None)
+    return model.score if copies is None else copies["default"]
 
 
 def joined(forwards: list[tuple[int, Any, Any, Any, Any]]) -> tuple[Any, Any, Floats, Floats]:

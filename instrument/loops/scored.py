@@ -250,11 +250,25 @@ def as_reference(kind: Any, reference: Any, peft: Any) -> dict[str, Any]:
     return {"ref_model": copy.deepcopy(reference)} if copies and peft is None else {}
 
 
-def lora(modules: Sequence[str]) -> Any:
+def adapted(peft: Any) -> dict[str, Any]:
+    """The configuration of an adapter as an argument of a trainer; nothing where there is none."""
+    return {} if peft is None else {"peft_config": peft}
+
+
+def copy_with(model: Any, peft: Any) -> Any:
+    """A copy of a model with a new adapter, its parameters named as those of a trainer's model."""
+    from peft import get_peft_model
+
+    # PEFT notes in a configuration where its model comes from, and warns when it is used for another.
+    with Installed():
+        return get_peft_model(copy.deepcopy(model), copy.deepcopy(peft))
+
+
+def lora(modules: Sequence[str], task: str = "CAUSAL_LM") -> Any:
     """Configuration of a LoRA adapter on these modules, drawn and not zero at first."""
     from peft import LoraConfig
 
-    return LoraConfig(r=4, target_modules=list(modules), task_type="CAUSAL_LM", init_lora_weights=False)
+    return LoraConfig(r=4, target_modules=list(modules), task_type=task, init_lora_weights=False)
 
 
 def asked_behind(

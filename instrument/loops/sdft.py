@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from datasets import Dataset
 from numpy.typing import NDArray
 
@@ -19,12 +20,14 @@ from .scored import (
     Asked,
     Parameters,
     Snapshots,
+    adapted,
     asked_behind,
     drive,
     keep_as_reference,
     looked_up,
     settings,
     tokenizer_of_words,
+    trained,
     words,
 )
 from .taught import Lessons, lessons, teach
@@ -38,13 +41,14 @@ Told = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 
 def run_sdft(
-    model: Any, told: Sequence[Told], *, micro_batch: int, **arguments: Any
+    model: Any, told: Sequence[Told], *, peft: Any = None, micro_batch: int, **arguments: Any
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """Train for one epoch.
 
     Args:
         model: the student; the teacher is what teacher_model_kind makes of it.
         told: prompt, what the teacher alone reads, and completion ids; no prompt twice.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further SDFTConfig, over the ones in CHANGES.
 
@@ -57,12 +61,14 @@ def run_sdft(
         LookupError: what is installed has no such trainer.
     """
     with tempfile.TemporaryDirectory() as folder, Installed():
-        made = built(model, told, micro_batch, arguments, folder)
+        made = built(model, told, peft, micro_batch, arguments, folder)
         windows = teach(made.trainer, made.first, made.script, made.snapshots, made.teacher.at)
     return windows, dict(CHANGES)
 
 
-def run_sdft_sampled(model: Any, told: Sequence[Told], *, micro_batch: int, **arguments: Any) -> Driven:
+def run_sdft_sampled(
+    model: Any, told: Sequence[Told], *, peft: Any = None, micro_batch: int, **arguments: Any
+) -> Driven:
     """As ``run_sdft``, comparing the sampled tokens alone: distillation_mode="sampled_token", distillation_alpha=1.
 
     Returns:
@@ -70,7 +76,7 @@ def run_sdft_sampled(model: Any, told: Sequence[Told], *, micro_batch: int, **ar
     """
     with tempfile.TemporaryDirectory() as folder, Installed():
         own = {"distillation_mode": "sampled_token", "distillation_alpha": 1.0, **arguments}
-        made = built(model, told, micro_batch, own, folder)
+        made = built(model, told, peft, micro_batch, own, folder)
 
         def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
             found = looked_up(rows, made.script)
@@ -96,7 +102,9 @@ class Built(NamedTuple):
     teacher: "Teacher"
 
 
-def built(model: Any, told: Sequence[Told], micro_batch: int, arguments: dict[str, Any], folder: str) -> Built:
+def built(
+    model: Any, told: Sequence[Told], peft: Any, micro_batch: int, arguments: dict[str, Any], folder: str
+) -> Built:
     """The trainer, which saves to a folder."""
     steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
     refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), micro_batch * steps)
@@ -118,12 +126,24 @@ def built(model: Any, told: Sequence[Told], micro_batch: int, arguments: dict[st
             [{"prompt": words(p), "privileged_context": words(more)} for p, more, _ in told]
         ),
         processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+        **adapted(peft),
     )
     made.model.generate = generating(
         {tuple(p): [c] for p, _, c in told},
         lambda rows: snapshots.generated(made.model, [script[row].number for row in rows]),
     )
-    return Built(made, script, snapshots, first, Teacher(made.args, snapshots, first))
+    return Built(made, script, snapshots, *teacher_of(made, snapshots, first))
+
+
+def teacher_of(made: Any, snapshots: Snapshots, first: Any) -> tuple[Any, "Teacher"]:
+    """The model that a trainer's teacher is asked by, with what its parameters are.
+
+    Under an adapter the teacher is the student's own model, with an adapter that begins at 0 and so writes nothing.
+    """
+    if not hasattr(made.model, "peft_config"):
+        return first, Teacher(made.args, snapshots, {name: p.detach().clone() for name, p in first.named_parameters()})
+    nothing = {name: torch.zeros_like(p) for name, p in trained(made.model).items()}
+    return copy.deepcopy(made.model), Teacher(made.args, snapshots, nothing)
 
 
 class Teacher:
@@ -132,9 +152,8 @@ class Teacher:
     base   the first;   live   those of the window;   ema   t <- (1 - rate) t + rate s behind every sync_steps steps
     """
 
-    def __init__(self, args: Any, snapshots: Snapshots, first: Any) -> None:
-        self.args, self.snapshots = args, snapshots
-        self.first = {name: p.detach().clone() for name, p in first.named_parameters()}
+    def __init__(self, args: Any, snapshots: Snapshots, first: Parameters) -> None:
+        self.args, self.snapshots, self.first = args, snapshots, first
 
     def at(self, window: int) -> Parameters:
         """Parameters of the teacher in a window."""

@@ -20,6 +20,7 @@ from .scored import (
     Asked,
     Script,
     Snapshots,
+    adapted,
     asked_behind,
     drive,
     keep_as_reference,
@@ -28,7 +29,7 @@ from .scored import (
     tokenizer_of_words,
     words,
 )
-from .sdft import Teacher
+from .sdft import Teacher, teacher_of
 from .taught import Lesson, teach
 
 CHANGES = {
@@ -39,12 +40,15 @@ CHANGES = {
 }
 
 
-def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **arguments: Any) -> tuple[Driven, list[bool]]:
+def run_sdpo(
+    model: Any, groups: Sequence[Group], *, peft: Any = None, micro_batch: int, **arguments: Any
+) -> tuple[Driven, list[bool]]:
     """Train for one epoch.
 
     Args:
         model: the student; the teacher is what teacher_model_kind makes of it.
         groups: the prompts, no row twice, with as many completions each.
+        peft: configuration of an adapter.
         micro_batch: completions per backward.
         arguments: further SDPOConfig, over the ones in CHANGES.
 
@@ -57,7 +61,7 @@ def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **argumen
         LookupError: what is installed has no such trainer.
     """
     with tempfile.TemporaryDirectory() as folder, Installed():
-        made = built(model, groups, micro_batch, arguments, folder)
+        made = built(model, groups, peft, micro_batch, arguments, folder)
         answers, script, shown, first = made.answers, made.script, made.shown, made.first
 
         def judged(rows: list[NDArray[np.int64]], window: int) -> Asked:
@@ -72,7 +76,7 @@ def run_sdpo(model: Any, groups: Sequence[Group], *, micro_batch: int, **argumen
 
 
 def run_sdpo_words(
-    model: Any, groups: Sequence[Group], *, micro_batch: int, **arguments: Any
+    model: Any, groups: Sequence[Group], *, peft: Any = None, micro_batch: int, **arguments: Any
 ) -> tuple[list[list[Taught]], list[bool], dict[str, str]]:
     """As ``run_sdpo``, for a divergence over all words or few, with distillation_weight=1.
 
@@ -80,7 +84,7 @@ def run_sdpo_words(
         [window][micro-batch], [number] whether the completion is taught, and the changes from the defaults.
     """
     with tempfile.TemporaryDirectory() as folder, Installed():
-        made = built(model, groups, micro_batch, arguments, folder)
+        made = built(model, groups, peft, micro_batch, arguments, folder)
         script = {
             (*prompt, *completion): Lesson(number, len(prompt), (*prompt, *made.shown[number]))
             for number, (prompt, completion, *_) in enumerate(made.answers.rows)
@@ -101,7 +105,9 @@ class Built(NamedTuple):
     teacher: Teacher
 
 
-def built(model: Any, groups: Sequence[Group], micro_batch: int, arguments: dict[str, Any], folder: str) -> Built:
+def built(
+    model: Any, groups: Sequence[Group], peft: Any, micro_batch: int, arguments: dict[str, Any], folder: str
+) -> Built:
     """The trainer, which saves to a folder."""
     trainer, config = experimental("sdpo", "SDPO")
     steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
@@ -124,12 +130,13 @@ def built(model: Any, groups: Sequence[Group], micro_batch: int, arguments: dict
         ),
         train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
         processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
+        **adapted(peft),
     )
     made.model.generate = generating(
         given, lambda rows: snapshots.generated(made.model, [script[row][0] for row in rows])
     )
     shown = demonstrations(answers, size, made.args)
-    return Built(made, answers, script, snapshots, shown, first, Teacher(made.args, snapshots, first))
+    return Built(made, answers, script, snapshots, shown, *teacher_of(made, snapshots, first))
 
 
 def demonstrations(answers: Answers, size: int, args: Any) -> list[list[int]]:

@@ -10,6 +10,7 @@ from .distillation import CHANGES as COMMON
 from .distillation import run_like_distillation
 from .reference_free import experimental
 from .refused import refuse_missing
+from .scored import adapted
 from .stand_in import StandIn
 from .taught import Answer, logits_of
 
@@ -46,7 +47,7 @@ class Client:
 
 
 def run_server_distillation(
-    model: Any, teacher: Any, answers: Sequence[Answer], *, micro_batch: int, **arguments: Any
+    model: Any, teacher: Any, answers: Sequence[Answer], *, peft: Any = None, micro_batch: int, **arguments: Any
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """As ``run_distillation``, with further ServerDistillationConfig.
 
@@ -58,5 +59,5 @@ def run_server_distillation(
     given = {"teacher_model_server_url": "http://localhost", **arguments}
     # The trainer makes its client by itself, which needs vLLM.
     with StandIn("trl.generation.vllm_client", CLIENT, lambda **_: Client(teacher)):
-        windows, _ = run_like_distillation(kind, config, model, teacher, answers, micro_batch, given)
+        windows, _ = run_like_distillation(kind, config, model, teacher, answers, micro_batch, given, **adapted(peft))
     return windows, dict(CHANGES)

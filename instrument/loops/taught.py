@@ -14,6 +14,7 @@ import torch
 from transformers import PrinterCallback
 
 from ..capture import Replay
+from ..locate import locate
 from ..objective_record import Taught
 from .installed import Installed
 from .refused import refuse_half, refuse_unknown_words
@@ -88,7 +89,7 @@ def teach(
 
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(snapshots)
-    handle = trainer.model.base_model.register_forward_hook(take, with_kwargs=True)
+    handle = locate(trainer.model).read_point.register_forward_hook(take, with_kwargs=True)
     with Installed():
         trainer.train()
     handle.remove()
