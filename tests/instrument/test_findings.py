@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from peft import LoraConfig
 from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback
 from trl import DPOTrainer
 
 from instrument import tracer_rows, watch
+from instrument.loops import sdft
 from instrument.loops.dpo import run_dpo_averaged
 from instrument.loops.scored import lora
 from instrument.loops.trainer import run_trainer
@@ -83,3 +85,23 @@ def test_an_average_is_written_into_no_policy_where_there_is_a_reference_model(m
 def test_an_adapter_cannot_be_averaged(monkeypatch):
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'peft_config'"):
         averaged(monkeypatch, peft_config=lora(("q_proj",)))
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.05])
+def test_the_averaged_teacher_of_an_adapter_is_the_product_of_two_averages(rate, monkeypatch):
+    trainers = []
+    monkeypatch.setattr(sdft, "teach", lambda trainer, *_: trainers.append(trainer) or trainer.train())
+    told = [((3,), (3, 1), (4, 5, 2)), ((6, 7), (6, 7, 1), (8, 2))]
+    asked = {"teacher_model_kind": "ema", "teacher_update_rate": rate, "teacher_sync_steps": 1, "distillation_topk": 5}
+    student = tiny_policy(VOCABULARY)
+
+    adapter = LoraConfig(r=4, target_modules=["down_proj"], task_type="CAUSAL_LM")
+    sdft.run_sdft(student, told, peft=adapter, micro_batch=2, learning_rate=0.5, **asked)
+
+    (trainer,) = trainers
+    layers = [module for module in trainer.model.modules() if "teacher" in getattr(module, "lora_A", {})]
+    assert layers
+    for layer in layers:
+        averaged, learned = (layer.lora_B[name].weight @ layer.lora_A[name].weight for name in ("teacher", "default"))
+        assert learned.any()
+        torch.testing.assert_close(averaged, rate**2 * learned)
