@@ -134,10 +134,8 @@ def merge(
     out: Out = Path("planted"),
 ) -> None:
     """Put the parts of a campaign together; then as `report`."""
-    try:
+    with refused():
         merged(folders, out)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
     report(out)
 
 
@@ -152,7 +150,9 @@ def nightly(
 ) -> None:
     """Run the source campaign, the whole matrix, and some faults in fresh processes; exit 1 unless all is well."""
     drawn = random.randrange(2**32) if seed is None else seed
-    raise typer.Exit(0 if every_night(out, list(CATALOGUE), workers, fresh, audit, drawn, sample, typer.echo) else 1)
+    with refused():
+        good = every_night(out, list(CATALOGUE), workers, fresh, audit, drawn, sample, typer.echo)
+        raise typer.Exit(0 if good else 1)
 
 
 @app.command()
@@ -236,7 +236,8 @@ def killers(folder: Annotated[Path, typer.Argument(help="What a campaign wrote."
 @app.command(name="lint")
 def check() -> None:
     """Check the faults' seams, and what the suite calls and starts while it is collected; exit 1 on a problem."""
-    problems, remarks = lint(CATALOGUE, [*Plan.suite, Plan.effects])
+    with refused():
+        problems, remarks = lint(CATALOGUE, [*Plan.suite, Plan.effects])
     for remark in remarks:
         typer.echo(f"note: {remark}")
     for problem in problems:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from faults import Fault
 from mutation.collection import CollectionHits
 from mutation.module_calls import calls_at_import, first_party
-from mutation.suite import with_collected
+from mutation.suite import refuse_missing, with_collected
 
 
 def lint(faults: Mapping[str, Fault], paths: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -16,7 +16,11 @@ def lint(faults: Mapping[str, Fault], paths: Sequence[str]) -> tuple[list[str], 
 
     Returns:
         What must be mended, and what is only worth knowing; one sentence each.
+
+    Raises:
+        ValueError: the suite is not there.
     """
+    refuse_missing(paths)
     problems, remarks = pairs(faults)
     with TemporaryDirectory() as scratch, (Path(scratch) / "log").open("w") as log:
         seen = CollectionHits(faults, Path(scratch))

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mutation.cells import Cell
+from mutation.plan import Plan
 from mutation.record import Record, read_record
+from mutation.suite import refuse_missing
 
 Say = Callable[[str], None]
 
@@ -34,7 +36,11 @@ def nightly(
 
     Returns:
         Whether every part passed, and the fresh processes saw the same.
+
+    Raises:
+        ValueError: the suite is not there.
     """
+    refuse_missing([*Plan.suite, Plan.effects])
     drawn = sorted(random.Random(seed).sample(sorted(names), min(fresh, len(names))))
     whole = ["planted", "--mode", "matrix", "--no-cache", "--workers", str(workers)]
     chosen = [part for name in drawn for part in ("--fault", name)]

@@ -16,7 +16,7 @@ from mutation.journal import Journal
 from mutation.plan import Plan
 from mutation.screen import Screen
 from mutation.sentinel_check import sentinels_beside
-from mutation.suite import with_collected
+from mutation.suite import refuse_missing, with_collected
 
 
 def run(plan: Plan, screen: Screen, how: Callable[[Campaign], list[Verdict]]) -> list[Verdict]:
@@ -28,10 +28,11 @@ def run(plan: Plan, screen: Screen, how: Callable[[Campaign], list[Verdict]]) ->
     Raises:
         RuntimeError: the run is void: the suite is not green, cannot be collected, or forking is unsafe.
         OSError: the disk is full, or something else cannot be written; what is written can be resumed.
-        ValueError: there is nothing to resume, or something else than this plan.
+        ValueError: there is nothing to resume, or something else than this plan; the suite is not there.
     """
-    journal = Journal(plan.out, {**plan.as_plain(), "seed": random.randrange(2**32)}, plan.resume)
     paths = [*plan.suite, *filter(None, [plan.effects])]
+    refuse_missing(paths)
+    journal = Journal(plan.out, {**plan.as_plain(), "seed": random.randrange(2**32)}, plan.resume)
     try:
         beside = sentinels_beside if plan.sentinels else nullcontext
         with guarded(), beside(), (plan.out / "parent.log").open("w") as log, screen:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Generic, TextIO, TypeVar
 
 import pytest
@@ -35,6 +36,20 @@ class InsteadOfRunning(Generic[Result]):
                 # Kept from pytest, which would take it for a failure of a test.
                 self.error = error
         return True
+
+
+def refuse_missing(paths: Sequence[str]) -> None:
+    """Raise for tests that are not there, before anything is written.
+
+    Raises:
+        ValueError: one of the paths does not exist.
+    """
+    files = [path.partition("::")[0] for path in paths]
+    missing = [file for file in files if not Path(file).exists()]
+    if missing:
+        raise ValueError(
+            f"{Path.cwd()} holds no {missing[0]}: change to the top of a checkout of Weighbridge, whose suite this runs"
+        )
 
 
 def with_collected(
