@@ -107,12 +107,12 @@ def test_a_check_that_ends_in_an_error_is_a_fault_with_version_and_place_and_cos
         return list(range(3)).index(None), []
 
     here = checks.Check("here", "trainer", "a", lambda: (None, []), lambda report, logged: ("a", checks.OK, 0.0))
-    wrong = checks.Check("wrong", "trl", "b", moved, lambda report, logged: ("b", checks.OK, 0.0))
+    wrong = checks.Check("wrong", "trainer", "b", moved, lambda report, logged: ("b", checks.OK, 0.0))
     monkeypatch.setattr(checks, "all_checks", lambda: [wrong, here])
 
     one, other = checks.run_checks()
     assert (one.status, other.status) == (checks.FAULT, checks.OK)
-    assert re.fullmatch(r"does not run on trl \d+\.\d+\.\d+: ValueError: .* \(test_checks.py, moved\)", one.measured)
+    assert re.fullmatch(r"does not run on transformers \d+\.\d+\.\d+: ValueError: .* \(test_checks.py, moved\)", one.measured)
     assert as_json.outcomes([one])["checks"][0]["report"] == {"reason": one.measured}
     assert "1 faults" in "".join(as_text.closing([one]))
 
