@@ -20,7 +20,7 @@ from .arguments import CHANGES as COMMON
 from .async_distillation import SAMPLE, SPEED, NoTransfer, Worker
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_unknown_words
+from .refused import refuse_no_count, refuse_unknown_words
 from .scored import Snapshots, adapted, copy_with, log_probabilities, looked_up, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import logits_of
@@ -71,6 +71,7 @@ def run_async_grpo(
     sample = getattr(module, SAMPLE, None)
     if sample is None:
         raise LookupError(f"trl {version('trl')}: {module.__name__} has no {SAMPLE}, to hand completions over")
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     taken = micro_batch * arguments.get("gradient_accumulation_steps", 1)
     script = scripted(rollouts, model)
     if len(rollouts) % taken or not rollouts:

@@ -11,7 +11,7 @@ from trl import DistillationConfig, DistillationTrainer
 from ..objective_record import Taught
 from .groups import CHANGES as COMMON
 from .installed import Installed
-from .refused import refuse_missing, refuse_part_of_generation
+from .refused import refuse_missing, refuse_no_count, refuse_part_of_generation
 from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
@@ -72,6 +72,7 @@ def run_like_distillation(
     """
     if not hasattr(DistillationTrainer, SEAM):
         raise LookupError(f"trl {version('trl')}: DistillationTrainer has no {SEAM}, to hand completions over")
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     script, snapshots = lessons(answers), Snapshots()
     refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     given = {tuple(prompt): list(completion) for prompt, completion in answers}

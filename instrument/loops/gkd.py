@@ -12,7 +12,7 @@ from .distillation import SEAM
 from .generation import CHANGE, generating
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_part_of_generation
+from .refused import refuse_missing, refuse_no_count, refuse_part_of_generation
 from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
@@ -79,6 +79,7 @@ def run(
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """Train with trl.experimental.<module>.<name>Trainer."""
     refuse_missing(teacher, "teacher")
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     trainer, config = experimental(module, name)
     script, snapshots = lessons(answers), Snapshots()
     if name != "GKD":

@@ -10,7 +10,7 @@ from .gkd import CHANGES as COMMON
 from .gkd import as_messages, run, tokenizer_of_messages
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_part_of_generation
+from .refused import refuse_missing, refuse_no_count, refuse_part_of_generation
 from .scored import Snapshots, adapted, drive, settings
 from .taught import Answer, lessons
 
@@ -46,6 +46,7 @@ def run_iw_opd(
         LookupError: what is installed has no such trainer.
     """
     refuse_missing(teacher, "teacher")
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
     trainer, config = experimental("iw_opd", "IWOPD")
     script = {

@@ -34,6 +34,29 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
+# Options that count something, of which there is one at least.
+COUNTS = (
+    *("per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation", "num_generations"),
+    "num_iterations",
+)
+
+
+def refuse_no_count(**given: Any) -> None:
+    """Raise for a number of rows, micro-batches, steps or completions that is none.
+
+    Args:
+        given: arguments of a trainer, by name.
+
+    Raises:
+        ValueError: one of COUNTS is no whole number above 0.
+    """
+    for name in COUNTS:
+        number = given.get(name, 1)
+        if isinstance(number, bool) or not hasattr(number, "__index__") or number < 1:
+            said = {"per_device_train_batch_size": "micro_batch"}.get(name, name)
+            raise ValueError(f"{said}={number!r}: give a whole number, 1 or more")
+
+
 def refuse_unknown_choices(config: Any, given: dict[str, Any]) -> None:
     """Raise for a word that none of the choices of an option is.
 

@@ -26,7 +26,7 @@ from ..record import Floats, Row
 from .arguments import TRL_CHANGES, logged, of_trl
 from .data import tokenizer_of_ids
 from .installed import Installed
-from .refused import refuse_missing, refuse_unknown_choices, refuse_unknown_loss, refuse_unknown_words
+from .refused import refuse_missing, refuse_no_count, refuse_unknown_choices, refuse_unknown_loss, refuse_unknown_words
 
 Parameters = dict[str, torch.Tensor]
 Ids = tuple[int, ...]
@@ -44,8 +44,9 @@ def settings(config: Any, folder: str, **given: Any) -> Any:
     """Arguments of a trainer: TRL's own, with CHANGES and then the given ones over them.
 
     Raises:
-        ValueError: a loss that the trainer has not, or a word that is no choice of an option.
+        ValueError: a count that is none, a loss that the trainer has not, or a word that is no choice of an option.
     """
+    refuse_no_count(**given)
     refuse_unknown_loss(config, given.get("loss_type"))
     refuse_unknown_choices(config, given)
     return of_trl(config, folder, **{"optim": "sgd", "learning_rate": 0.05, **given})

@@ -15,7 +15,7 @@ from .generation import generating
 from .gkd import CHANGES as COMMON
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_part_of_generation
+from .refused import refuse_no_count, refuse_part_of_generation
 from .scored import (
     Asked,
     Parameters,
@@ -106,6 +106,7 @@ def built(
     model: Any, told: Sequence[Told], peft: Any, micro_batch: int, arguments: dict[str, Any], folder: str
 ) -> Built:
     """The trainer, which saves to a folder."""
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
     refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), micro_batch * steps)
     trainer, config = experimental("sdft", "SDFT")

@@ -16,6 +16,7 @@ from .groups import CHANGES as COMMON
 from .groups import Answers, Group, read_size, scripted
 from .installed import Installed
 from .reference_free import experimental
+from .refused import refuse_no_count
 from .scored import (
     Asked,
     Script,
@@ -110,6 +111,7 @@ def built(
 ) -> Built:
     """The trainer, which saves to a folder."""
     trainer, config = experimental("sdpo", "SDPO")
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
     script, size = scripted(groups, False), read_size(groups, micro_batch * steps)
     answers, snapshots, first = Answers(groups), Snapshots(), copy.deepcopy(model)

@@ -112,7 +112,9 @@ def test_a_check_that_ends_in_an_error_is_a_fault_with_version_and_place_and_cos
 
     one, other = checks.run_checks()
     assert (one.status, other.status) == (checks.FAULT, checks.OK)
-    assert re.fullmatch(r"does not run on transformers \d+\.\d+\.\d+: ValueError: .* \(test_checks.py, moved\)", one.measured)
+    assert re.fullmatch(
+        r"does not run on transformers \d+\.\d+\.\d+: ValueError: .* \(test_checks.py, moved\)", one.measured
+    )
     assert as_json.outcomes([one])["checks"][0]["report"] == {"reason": one.measured}
     assert "1 faults" in "".join(as_text.closing([one]))
 

@@ -44,6 +44,16 @@ def test_a_turn_that_grpo_does_not_generate_is_named_with_the_version(name, monk
         run(name)
 
 
+COUNTED = [("micro_batch", 0), ("micro_batch", "two"), ("micro_batch", 1.5), ("gradient_accumulation_steps", 0)]
+
+
+@pytest.mark.parametrize(("option", "number"), COUNTED)
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_count_that_is_none_is_named(name, option, number):
+    with pytest.raises(ValueError, match=rf"^{option}={number!r}: give a whole number, 1 or more$"):
+        run(name, **{option: number})
+
+
 def test_what_goes_wrong_elsewhere_is_left_as_it_is():
     with pytest.raises(AttributeError, match=r"^'int' object has no attribute 'model'$"), Installed():
         print((3).model)
