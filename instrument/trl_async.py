@@ -6,7 +6,7 @@ from .objective_async import of_async_grpo
 from .objective_record import ObjectiveRun
 from .tiny import tiny_policy
 from .trl_rows import GROUPS, VOCABULARY
-from .trl_runs import Run
+from .trl_runs import BETWEEN, Run
 
 BY_ITSELF = "each micro-batch is averaged by itself, so what stands in a short one weighs more"
 
@@ -24,10 +24,9 @@ def rolled_out(micro_batch: int, accumulation: int) -> Run:
             for i, (ids, r) in enumerate(zip(completions, rewards))
         ]
         split: dict[str, Any] = {"micro_batch": micro_batch, "gradient_accumulation_steps": accumulation}
-        windows, changes = run_async_grpo(
-            tiny_policy(VOCABULARY), rollouts, epsilon=0.03, epsilon_high=0.05, learning_rate=0.1, **split
-        )
-        given = [(*r.prompt, *r.completion) for r in rollouts], [r.advantage for r in rollouts], 0.03, 0.05
+        windows, changes = run_async_grpo(tiny_policy(VOCABULARY), rollouts, learning_rate=0.1, **BETWEEN, **split)
+        rows, advantages = [(*r.prompt, *r.completion) for r in rollouts], [r.advantage for r in rollouts]
+        given = rows, advantages, BETWEEN["epsilon"], BETWEEN["epsilon_high"]
         found, apart = of_async_grpo(windows, *given)
         run = ObjectiveRun(found, changes, apart=apart)
         if accumulation > 1:

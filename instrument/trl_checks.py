@@ -23,7 +23,7 @@ from .trl_deviations import (
 from .trl_experimental import RUNS
 from .trl_moving import RUNS as MOVING
 from .trl_rows import MARGINS
-from .trl_runs import left_out, preferred, relative, rewarding, smoothed, supervised, unpaired
+from .trl_runs import BETWEEN, left_out, preferred, relative, rewarding, smoothed, supervised, unpaired
 from .trl_trainers import not_checked
 
 CLOSED, DOCUMENTED = "the closed form, token by token", "as documented"
@@ -124,7 +124,7 @@ def group_checks() -> list[Check]:
 
 def policy_checks() -> list[Check]:
     """Options of GRPOTrainer, and RLOOTrainer."""
-    tight = {"beta": 0.0, "epsilon": 0.03, "epsilon_high": 0.05, "loss_type": "grpo"}
+    tight = {"beta": 0.0, **BETWEEN, "loss_type": "grpo"}
     # Far from clipping, so that one of those that fell is dropped for its drift, and others are not.
     drifted = {"off_policy_mask_threshold": 0.3, "epsilon": 0.9, "epsilon_high": 5.0}
     by_sequence = {**tight, "importance_sampling_level": "sequence"}

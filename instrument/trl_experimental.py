@@ -13,7 +13,7 @@ from .trl_across import RUNS as ACROSS
 from .trl_deviations import rescaled
 from .trl_rewarded import RUNS as REWARDED
 from .trl_rows import GOLD, PAIRS, ROWS, VOCABULARY, groups, rewards
-from .trl_runs import Run, beside
+from .trl_runs import BETWEEN, Run, beside
 from .trl_taught import RUNS as TAUGHT
 
 WINDOW: dict[str, Any] = {"micro_batch": 2, "gradient_accumulation_steps": 2}
@@ -62,7 +62,7 @@ def geometric(beta: float) -> Run:
         from .loops.grpo import run_gmpo
 
         model = tiny_policy(VOCABULARY)
-        options: dict[str, Any] = {"beta": beta, "epsilon": 0.03, "epsilon_high": 0.05}
+        options: dict[str, Any] = {"beta": beta, **BETWEEN}
         more: dict[str, Any] = {"num_iterations": 2, "learning_rate": 0.1, **WINDOW}
         driven = run_gmpo(model, groups(), reference=near(model) if beta else None, **options, **more)
         return beside(driven, of_gmpo(driven, rewards(), 2, Options(**options, steps_per_generation=2)))

@@ -207,6 +207,10 @@ def relative(form: dict[str, Any], peft: bool = False, tools: bool = False, **op
     return run
 
 
+# Some ratios of an off-policy window lie between these two, so that one is not taken for the other.
+BETWEEN: dict[str, Any] = {"epsilon": 0.03, "epsilon_high": 0.5}
+
+
 def left_out(normalize: bool, beta: float, **options: Any) -> Run:
     """RLOOTrainer."""
 
@@ -221,12 +225,13 @@ def left_out(normalize: bool, beta: float, **options: Any) -> Run:
             micro_batch=2,
             gradient_accumulation_steps=2,
             num_iterations=2,
-            learning_rate=0.02,
+            learning_rate=0.008,
             beta=beta,
             normalize_advantages=normalize,
+            **BETWEEN,
             **options,
         )
-        return beside(driven, of_rloo(driven, rewards(), 2, beta=beta, normalize=normalize))
+        return beside(driven, of_rloo(driven, rewards(), 2, beta=beta, normalize=normalize, **BETWEEN))
 
     return run
 
