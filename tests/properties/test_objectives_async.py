@@ -35,6 +35,7 @@ WINDOWS = (
 
 @few
 @example(drawn=WINDOWS, epsilons=(1e-4, 1e-4), seed=0)
+@example(drawn=WINDOWS, epsilons=(1e-4, 5.0), seed=0)
 @given(drawn=rolled_out(), epsilons=st.sampled_from([(0.02, 0.03), (0.2, 0.3)]), seed=seeds)
 def test_every_token_of_async_grpo(drawn, epsilons, seed):
     rollouts, split = drawn

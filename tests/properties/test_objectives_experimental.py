@@ -67,6 +67,7 @@ def test_every_token_of_orpo(drawn, beta, seed, split):
 
 @few
 @example(drawn=TWICE, beta=0.0, epsilons=(1e-4, 1e-4), seed=0)
+@example(drawn=TWICE, beta=0.0, epsilons=(1e-4, 5.0), seed=0)
 @given(
     drawn=rollouts(), beta=st.sampled_from([0.0, 0.1]), epsilons=st.sampled_from([(0.02, 0.03), (0.4, 0.3)]), seed=seeds
 )
@@ -133,7 +134,7 @@ def succeeding(given_groups):
 def test_every_token_of_sdpo(weight, drawn, loss_type, scale, kind, cap, seed):
     given_groups, split = drawn
     groups = succeeding(given_groups)
-    options = {"loss_type": loss_type, "scale_rewards": scale}
+    options = {"loss_type": loss_type, "scale_rewards": scale, "epsilon": 0.03, "epsilon_high": 0.5}
 
     driven, taught = run_sdpo(
         tiny_policy(VOCABULARY, seed),

@@ -17,7 +17,7 @@ LOSS_TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vesp
 penalties = st.sampled_from([0.0, 0.1])
 limits = st.sampled_from([(0.02, 0.03), (0.2, 0.3)])
 # On both sides of every limit, which few draws are: test_objectives_regions.py.
-NARROW, HIGH = (1e-4, 1e-4), (0.2, 1.0001)
+NARROW, HIGH, APART = (1e-4, 1e-4), (0.2, 1.0001), (1e-4, 5.0)
 # The second step of a generation meets tokens that the first one raised, some of a completion that falls.
 LATER = (TWICE[0], {**TWICE[1], "steps_per_generation": 2})
 adapters = st.booleans()
@@ -37,6 +37,7 @@ def rewards_of(drawn):
 @few
 @example(drawn=TWICE, beta=0.0, epsilons=NARROW, corrected=False, scale="group", peft=False, seed=0)
 @example(drawn=TWICE, beta=0.0, epsilons=HIGH, corrected=False, scale="group", peft=False, seed=0)
+@example(drawn=TWICE, beta=0.0, epsilons=APART, corrected=False, scale="group", peft=False, seed=0)
 @given(
     drawn=rollouts(),
     beta=penalties,
@@ -150,6 +151,8 @@ def test_a_completion_without_a_reward_weighs_nothing(run, of, drawn, seed, data
 @pytest.mark.parametrize("normalize", [False, True])
 @few
 @example(drawn=TWICE, beta=0.0, epsilons=NARROW, peft=False, seed=0)
+# A ratio of a whole completion lies far out.
+@example(drawn=TWICE, beta=0.0, epsilons=(1e-4, 50.0), peft=False, seed=0)
 @given(drawn=rollouts(), beta=penalties, epsilons=limits, peft=adapters, seed=seeds)
 def test_every_token_of_rloo(normalize, drawn, beta, epsilons, peft, seed):
     given_groups, split = drawn

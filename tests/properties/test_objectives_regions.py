@@ -112,6 +112,11 @@ NEVER_CUT = [
         (sdpo_tokens, {"weight": weight, "loss_type": "grpo"}, (distillation, "sampled_token"), told("cap", OFF))
         for weight in (1.0, 0.25)
     ),
+    *(
+        (sdpo_tokens, {"weight": 0.25, "loss_type": kind}, (policy, "clipped"), told(limit, off))
+        for kind in ("grpo", "bnpo", "dapo")
+        for limit, off in (("low", 1.0), ("high", OFF), ("low", lambda given: given["high"]))
+    ),
     (sdft_sampled, {}, (distillation, "capped"), told("cap", OFF)),
     *(
         (two_sided, {"loss_type": kind}, (policy, "clipped"), without_delta(sign))
@@ -139,7 +144,7 @@ def at_the_cap(form):
 
 
 def one_for_the_other(first, second):
-    """What belongs to advantages of one sign is taken for both."""
+    """What belongs to one of two sides is taken for both."""
     return told(first, lambda given: given[second])
 
 
@@ -157,6 +162,18 @@ ALWAYS_CUT = [
         for kind in ("sapo", "vespo")
         for level in LEVELS
         for names in (("rising", "falling"), ("falling", "rising"))
+    ),
+]
+FIRST_FOR_THE_OTHER = [
+    *(
+        (tokens, given, (policy, form), one_for_the_other(*names))
+        for tokens, given, form in (
+            *((grpo_tokens, {"loss_type": kind, "level": level}, "clipped") for kind in CLIPPED for level in LEVELS),
+            *((rloo_tokens, {"normalize": normalize}, "clipped") for normalize in (False, True)),
+            (test_objectives_async.test_every_token_of_async_grpo, {}, "clipped"),
+            (gmpo_tokens, {}, "geometric"),
+        )
+        for names in (("low", "high"), ("high", "low"))
     ),
 ]
 OTHER_ORDER = [
@@ -179,7 +196,7 @@ def named(case):
     return f"{property_.__name__}-{form}-" + "-".join(str(value) for value in given.values())
 
 
-@pytest.mark.parametrize("case", NEVER_CUT + ALWAYS_CUT + OTHER_ORDER, ids=named)
+@pytest.mark.parametrize("case", NEVER_CUT + ALWAYS_CUT + FIRST_FOR_THE_OTHER + OTHER_ORDER, ids=named)
 def test_a_form_without_the_limit_is_contradicted(case, monkeypatch):
     property_, given, (module, form), change = case
     monkeypatch.setattr(module, form, change(getattr(module, form)))
