@@ -162,6 +162,7 @@ def of_the_run() -> dict[str, Kind]:
         "reward-weights": Kind("", "loss", "rewards that do not weigh what the loss of a reward model gives them"),
         "supervised-weights": Kind("", "loss", "weights that the configured loss type does not give"),
         "other-divergence": Kind("", "loss", "a student is pulled along another divergence than the configured one"),
+        "schedule-runs-ahead": Kind("", "step", "a learning-rate schedule that moves on for each micro-batch"),
         "leak": Kind("", "loss", "the loss of one document depends on the tokens of another"),
         "not-causal": Kind("", "loss", "the loss of a target depends on the tokens behind it"),
         "remark": Kind("", "reading", "what belongs to the answer and is no fault"),

@@ -17,6 +17,7 @@ from .defaults import Change, changes
 from .half import HalfRecorder
 from .leaks import LeakSearch
 from .rewards import RewardRecorder
+from .schedules import Schedules
 from .student import TaughtRecorder
 from .surroundings import Surroundings, surroundings
 from .taught import Teacher
@@ -34,6 +35,7 @@ class Attached:
         around: the trainer and the tokenizer.
         objective: what the trainer says that it minimises.
         changes: what the run sets differently from the defaults.
+        schedules: of its optimizers.
         witness: stands around each call of the instrument.
         leaks: the search for leaks, or None.
     """
@@ -46,8 +48,10 @@ class Attached:
         objective: Objective,
         optimizers: list[Any],
         leaks: bool = False,
+        schedules: Schedules | None = None,
     ) -> None:
         self._recorder = recorder
+        self.schedules = schedules or Schedules()
         self.witness = recorder.capture.witness = Witness(module)
         self.changes: dict[str, Change] = changes(around.trainer, optimizers)
         self.record: Record = recorder.record
@@ -75,10 +79,12 @@ class Attached:
         self.objective.hearing.listen(module)
         if self._clip is not None:
             self._clip.listen()
+        self.schedules.listen(optimizers)
 
     def finish(self) -> None:
         """Take all hooks off; a window that is not whole is thrown away."""
         self.objective.hearing.stop()
+        self.schedules.stop()
         if self._clip is not None:
             self._clip.stop()
         if self.leaks is not None:
@@ -94,13 +100,20 @@ class Attached:
             windows.pop()
 
 
-def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bool = False) -> Attached:
+def attach(
+    module: Any,
+    kwargs: dict[str, Any],
+    optimizers: list[Any],
+    leaks: bool = False,
+    schedules: Schedules | None = None,
+) -> Attached:
     """Start to record the first model in a module, itself included, that can be read.
 
     Args:
         kwargs: with which the module is about to be called.
         optimizers: that hold its parameters.
         leaks: search a batch for leaks too.
+        schedules: that were made so far; None where nobody looked.
 
     Raises:
         LookupError: there is none, and why not.
@@ -114,7 +127,7 @@ def attach(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bo
                 # A model warns of its own outdated names when it is asked for its parts.
                 with warnings.catch_warnings(action="ignore"):
                     recorder = recorder_of(inner, objective, half, kwargs.get("fused_lm_head") is True)
-                    return Attached(inner, recorder, around, objective, optimizers, leaks)
+                    return Attached(inner, recorder, around, objective, optimizers, leaks, schedules)
             except (ValueError, LookupError, NotImplementedError) as refused:
                 reason = reason or str(refused.args[0])
     raise LookupError(reason)

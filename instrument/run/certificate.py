@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.optim import lr_scheduler
 from torch.optim import optimizer as optimizers
 
 
@@ -74,7 +75,7 @@ class Witness:
         """The checks; the model has been left, and what is patched in torch has been put back."""
         modules, parameters = self._parts
         stays = [*optimizers._global_optimizer_pre_hooks.values(), *optimizers._global_optimizer_post_hooks.values()]
-        patched = [nn.Module.__call__, optimizers.Optimizer.__init__]
+        patched = [nn.Module.__call__, optimizers.Optimizer.__init__, lr_scheduler.LRScheduler.__init__]
         clean = not any(ours(thing) for thing in (*stays, *patched))
         return Certificate(
             self.calls,

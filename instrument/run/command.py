@@ -18,6 +18,7 @@ from .given import GivenRows
 from .late import WhenImported
 from .lost import Watchman
 from .ranks import Meeting
+from .schedules import Schedules
 from .script import Ending, run_script
 from .streams import Aside, flush
 
@@ -55,13 +56,14 @@ def run(
         raise typer.BadParameter(f"{words[0]} is no {what}: name a script, or a module behind -m")
     # A script may go to another folder.
     json_file, html_file, records = (file and file.resolve() for file in (json_file, html_file, records))
-    meeting, process, given, aside = Meeting(records), os.getpid(), GivenRows(), Aside()
-    finder = Finder(windows, stop, partial(attach_late, leaks=leaks))
+    meeting, process, given, aside, schedules = Meeting(records), os.getpid(), GivenRows(), Aside(), Schedules()
+    finder = Finder(windows, stop, partial(attach_late, leaks=leaks, schedules=schedules))
 
     def unhook() -> None:
         finder.close()
         finder.uninstall()
         given.uninstall()
+        schedules.uninstall()
 
     def tell(ending: Ending) -> bool:
         try:
@@ -82,6 +84,7 @@ def run(
         try:
             with (
                 WhenImported("torch", finder.install),
+                WhenImported("torch.optim.lr_scheduler", schedules.install),
                 WhenImported("trl.trainer.sft_trainer", given.install),
                 AtOnce(tell_at_once),
             ):
@@ -96,11 +99,13 @@ def run(
     leave(ending, failed)
 
 
-def attach_late(module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bool) -> Recorder:
+def attach_late(
+    module: Any, kwargs: dict[str, Any], optimizers: list[Any], leaks: bool, schedules: Schedules
+) -> Recorder:
     """Import what records a model when there is one."""
     from .attach import attach
 
-    return attach(module, kwargs, optimizers, leaks)
+    return attach(module, kwargs, optimizers, leaks, schedules)
 
 
 def report(

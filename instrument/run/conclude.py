@@ -3,7 +3,7 @@
 from typing import Any
 
 from .find import Finder
-from .finding import FAULT, Finding
+from .finding import FAULT, LEVELS, Finding
 from .given import GivenRows
 from .outcome import Outcome
 from .ranks import Meeting
@@ -60,7 +60,11 @@ def conclude(
     dataset = given.of(attached.objective.trainer)
     right, findings, stages = judge_run(record, attached.objective, known["tokenizer"], heard, dataset)
     if known["leaks"] is not None:
-        findings = sorted([*findings, *findings_of(known["leaks"])], key=lambda finding: finding.level != FAULT)
+        findings += findings_of(known["leaks"])
+    micro_batches = [window.micro_batches for window in record.windows]
+    whole = ending.status == 0 and ending.error is None and not ending.stopped
+    findings += attached.schedules.findings(micro_batches, meeting.ranks, whole)
+    findings = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
     return Outcome(right=right, findings=findings, stages=stages, **known)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..codes import kinds, of_the_run
 
-FAULT, WARNING, NOTE = "fault", "warning", "note"
+LEVELS = FAULT, WARNING, NOTE = "fault", "warning", "note"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..record import Record, Window
 from ..report.report import Report
 from . import marked
 from .closed import deviations
-from .finding import FAULT, NOTE, WARNING, Finding
+from .finding import FAULT, LEVELS, NOTE, Finding
 from .forms import NotTold
 from .heard import Heard
 from .taught import Teacher
@@ -164,8 +164,7 @@ def merged(found: Sequence[tuple[str, str, str, int]]) -> list[Finding]:
         # Remarks are of many kinds, and each is told.
         key = (f"{code} {said}" if code == "remark" else code, level)
         groups.setdefault(key, (said, []))[1].append(number)
-    order = [FAULT, WARNING, NOTE]
     return [
         Finding(code.split(" ")[0], level, said, tuple(sorted(set(numbers))))
-        for (code, level), (said, numbers) in sorted(groups.items(), key=lambda item: order.index(item[0][1]))
+        for (code, level), (said, numbers) in sorted(groups.items(), key=lambda item: LEVELS.index(item[0][1]))
     ]
