@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,9 @@ from instrument import checks, trl_checks, trl_runs, trl_trainers
 from instrument.cli import app
 from instrument.objective_record import Compared, NotRun, ObjectiveRun
 from instrument.objective_verdict import judge_objective, miss
+from instrument.report import as_json, as_page
 
+ROOT = Path(__file__).parents[2]
 KNOWN = (
     "SFT dft, label smoothing",
     "DPO sigmoid, short micro-batch",
@@ -97,6 +100,7 @@ def assert_holds(name):
     assert found.status == status, found.measured
     if status != "not run":
         assert judge_objective(off_by(found.report, 0.01), [])[1] == "FAULT"
+    return found
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -107,12 +111,15 @@ def test_a_check_holds_and_sees_one_per_cent(name):
 @pytest.mark.slow
 @pytest.mark.drivers
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_check_holds_and_sees_one_per_cent(family):
+def test_every_check_holds_sees_one_per_cent_and_is_what_its_page_says(family):
     names = [name for name, *_ in trl_checks.trl_checks() if family_of(name) == family]
+
+    page = (ROOT / "docs/checks.md").read_text("utf-8")
 
     assert names
     for name in names:
-        assert_holds(name)
+        (told,) = as_json.outcomes([assert_holds(name)])["checks"]
+        assert as_page.line(told, as_page.labels_of(page)) in page.splitlines()
 
 
 def test_every_check_is_of_a_family():
