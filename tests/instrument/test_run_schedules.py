@@ -3,8 +3,10 @@
 import json
 
 import pytest
+import torch
 from torch.optim import lr_scheduler
 
+from instrument.run.schedules import Schedules
 from tests.instrument.scripts import LOOP, alone, run, script
 
 # The loop makes 4 steps of 2 micro-batches each.
@@ -133,3 +135,21 @@ def test_what_accelerate_holds_back_moves_with_the_steps(prepared, levels, tmp_p
     _, found = told(tmp_path, text)
 
     assert levels == [level for level, _ in found]
+
+
+@pytest.mark.parametrize(("ranks", "told_of"), [(1, 1), (2, 0), (3, 1)])
+def test_as_many_moves_as_ranks_are_those_of_accelerate(ranks, told_of):
+    schedules = Schedules()
+    schedules.install()
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1)
+    schedule = lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    schedules.uninstall()
+
+    schedules.listen([optimizer])
+    for _ in range(4):
+        schedule.step()
+        schedule.step()
+        optimizer.step()
+    schedules.stop()
+
+    assert told_of == len(schedules.findings([2, 2], ranks, whole=True))
