@@ -225,7 +225,7 @@ def left_out(normalize: bool, beta: float, **options: Any) -> Run:
             micro_batch=2,
             gradient_accumulation_steps=2,
             num_iterations=2,
-            learning_rate=0.008,
+            learning_rate=0.004,
             beta=beta,
             normalize_advantages=normalize,
             **BETWEEN,

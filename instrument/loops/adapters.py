@@ -13,7 +13,7 @@ from ..report.report import Report
 from .arguments import CHANGES as COMMON
 from .arguments import in_order, of_trainer
 from .data import Rows, padding_collator
-from .installed import Installed
+from .installed import OldNames
 
 CHANGES = {
     **COMMON,
@@ -31,7 +31,7 @@ def adapted(model: Any, **options: Any) -> Any:
     unknown = sorted(options.keys() - peft.LoraConfig.__dataclass_fields__.keys())
     if unknown:
         raise LookupError(f"peft {version('peft')}: LoraConfig knows no {', '.join(unknown)}")
-    with Installed():
+    with OldNames():
         return peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options))
 
 
@@ -49,7 +49,7 @@ def run_adapter(model: Any, rows: Sequence[Sequence[int]], *, checkpointing: boo
     """
     labels = [[-100, *row[1:]] for row in rows]
     given = {"per_device_train_batch_size": len(rows), "remove_unused_columns": False, "optim": "adamw_torch"}
-    with tempfile.TemporaryDirectory() as folder, Installed():
+    with tempfile.TemporaryDirectory() as folder, OldNames():
         if checkpointing:
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
         trainer = Trainer(

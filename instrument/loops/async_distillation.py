@@ -14,8 +14,8 @@ from ..objective_record import Taught
 from .arguments import CHANGES as COMMON
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_no_count, refuse_unknown_words
-from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
+from .refused import per_generation, refuse_missing, refuse_unknown_words
+from .scored import Snapshots, peft_config_of, settings, tokenizer_of_words, words
 from .stand_in import StandIn
 from .taught import Answer, lessons, logits_of, teach
 
@@ -96,8 +96,7 @@ def run_async_distillation(
     sample = getattr(module, SAMPLE, None)
     if sample is None:
         raise LookupError(f"trl {version('trl')}: {module.__name__} has no {SAMPLE}, to hand completions over")
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
-    taken = micro_batch * arguments.get("gradient_accumulation_steps", 1)
+    taken = per_generation(micro_batch, arguments)
     if len(answers) % taken:
         raise ValueError(f"a step takes {taken} answers, got {len(answers)}: give as many as fill all steps")
     script, snapshots = lessons(answers), Snapshots()
@@ -134,7 +133,7 @@ def run_async_distillation(
             # The loader fetches a batch more than it hands out.
             rollout_worker=Worker([*samples, *samples[:micro_batch]]),
             weight_transfer=NoTransfer(),
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         windows = teach(trainer, teacher, script, snapshots)
     return windows, dict(CHANGES)

@@ -20,8 +20,17 @@ from .arguments import CHANGES as COMMON
 from .async_distillation import SAMPLE, SPEED, NoTransfer, Worker
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_no_count, refuse_unknown_words
-from .scored import Snapshots, adapted, copy_with, log_probabilities, looked_up, settings, tokenizer_of_words, words
+from .refused import per_generation, refuse_unknown_words
+from .scored import (
+    Snapshots,
+    copy_with,
+    log_probabilities,
+    looked_up,
+    peft_config_of,
+    settings,
+    tokenizer_of_words,
+    words,
+)
 from .stand_in import StandIn
 from .taught import logits_of
 
@@ -54,7 +63,7 @@ def run_async_grpo(
     Args:
         model: the policy, which generated all of them.
         rollouts: as many as fill all windows; none twice, and none the beginning of another.
-        peft: configuration of an adapter.
+        peft: configuration of an adapter; one that is 0 at first, since the model generated without it.
         micro_batch: completions per backward.
         arguments: further AsyncGRPOConfig, over the ones in CHANGES.
 
@@ -71,8 +80,7 @@ def run_async_grpo(
     sample = getattr(module, SAMPLE, None)
     if sample is None:
         raise LookupError(f"trl {version('trl')}: {module.__name__} has no {SAMPLE}, to hand completions over")
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
-    taken = micro_batch * arguments.get("gradient_accumulation_steps", 1)
+    taken = per_generation(micro_batch, arguments)
     script = scripted(rollouts, model)
     if len(rollouts) % taken or not rollouts:
         raise ValueError(f"a step takes {taken} rollouts, got {len(rollouts)}: give as many as fill all steps")
@@ -118,7 +126,7 @@ def run_async_grpo(
             # The loader fetches a batch more than it hands out.
             rollout_worker=Worker([*samples, *samples[:micro_batch]]),
             weight_transfer=NoTransfer(),
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         windows = gathered(trainer, asked, script, old)
     return windows, dict(CHANGES)

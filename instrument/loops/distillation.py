@@ -11,8 +11,8 @@ from trl import DistillationConfig, DistillationTrainer
 from ..objective_record import Taught
 from .groups import CHANGES as COMMON
 from .installed import Installed
-from .refused import refuse_missing, refuse_no_count, refuse_part_of_generation
-from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
+from .refused import per_generation, refuse_missing, refuse_part_of_generation
+from .scored import Snapshots, peft_config_of, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
 SEAM = "_generate_single_turn"
@@ -49,7 +49,7 @@ def run_distillation(
         LookupError: the installed trainer has no such seam.
     """
     refuse_missing(teacher, "teacher")
-    given_to = {"teacher_model": teacher, **adapted(peft)}
+    given_to = {"teacher_model": teacher, **peft_config_of(peft)}
     return run_like_distillation(
         DistillationTrainer, DistillationConfig, model, teacher, answers, micro_batch, arguments, **given_to
     )
@@ -72,9 +72,8 @@ def run_like_distillation(
     """
     if not hasattr(DistillationTrainer, SEAM):
         raise LookupError(f"trl {version('trl')}: DistillationTrainer has no {SEAM}, to hand completions over")
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     script, snapshots = lessons(answers), Snapshots()
-    refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
+    refuse_part_of_generation(len(answers), per_generation(micro_batch, arguments))
     given = {tuple(prompt): list(completion) for prompt, completion in answers}
     with tempfile.TemporaryDirectory() as folder, Installed():
         trainer = kind(

@@ -12,8 +12,8 @@ from .distillation import SEAM
 from .generation import CHANGE, generating
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_no_count, refuse_part_of_generation
-from .scored import Snapshots, adapted, settings, tokenizer_of_words, words
+from .refused import per_generation, refuse_missing, refuse_part_of_generation
+from .scored import Snapshots, peft_config_of, settings, tokenizer_of_words, words
 from .taught import Answer, lessons, teach
 
 CHANGES = {**{name: change for name, change in COMMON.items() if name != SEAM}, **CHANGE}
@@ -79,12 +79,11 @@ def run(
 ) -> tuple[list[list[Taught]], dict[str, str]]:
     """Train with trl.experimental.<module>.<name>Trainer."""
     refuse_missing(teacher, "teacher")
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     trainer, config = experimental(module, name)
     script, snapshots = lessons(answers), Snapshots()
     if name != "GKD":
         # The sampler of the others goes by whole generations.
-        refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
+        refuse_part_of_generation(len(answers), per_generation(micro_batch, arguments))
     generate = generating({tuple(prompt): [completion] for prompt, completion in answers})
     with tempfile.TemporaryDirectory() as folder, Installed():
         built = trainer(
@@ -99,7 +98,7 @@ def run(
             ),
             train_dataset=as_messages(answers if written is None else written),
             processing_class=tokenizer_of_messages(model.config.vocab_size),
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         built.model.generate = generate
         windows = teach(built, teacher, script, snapshots)

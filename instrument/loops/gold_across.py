@@ -19,7 +19,7 @@ from .distillation import SEAM
 from .generation import CHANGE, generating
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_part_of_generation, refuse_unknown_words
+from .refused import per_generation, refuse_missing, refuse_part_of_generation, refuse_unknown_words
 from .scored import Snapshots, settings
 from .taught import Lesson, teach
 
@@ -115,7 +115,7 @@ def run(
 ) -> tuple[list[list[Taught]], list[tuple[Spelled, Spelled]]]:
     """Train on the student's rows, of which the teacher hears the texts; generate: None for those of the data set."""
     refuse_missing(teacher, "teacher")
-    refuse_part_of_generation(len(texts), micro_batch * arguments.get("gradient_accumulation_steps", 1))
+    refuse_part_of_generation(len(texts), per_generation(micro_batch, arguments))
     trainer, config = experimental("gold", "GOLD")
     if "use_uld_loss" not in config.__dataclass_fields__:
         raise LookupError(f"trl {version('trl')}: GOLDConfig knows no use_uld_loss, the loss across tokenizers")

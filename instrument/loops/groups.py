@@ -16,7 +16,7 @@ from ..probe import EOS
 from .generation import SEAM, generating
 from .installed import Installed
 from .moving import Moves, Moving
-from .refused import refuse_no_count, refuse_part_of_generation
+from .refused import per_generation, refuse_part_of_generation
 from .scored import CHANGES as COMMON
 from .scored import Ids, Snapshots, drive, keep_as_reference, settings, tokenizer_of_words, words
 
@@ -65,10 +65,8 @@ def run_on(
         config: class of its arguments.
         beta: what the trainer weighs the reference with.
     """
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
     script = scripted(groups, bool(arguments.get("mask_truncated_completions", False)))
-    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
-    size = read_size(groups, micro_batch * steps)
+    size = read_size(groups, per_generation(micro_batch, arguments))
     snapshots, answers = Snapshots(), Answers(groups)
     with tempfile.TemporaryDirectory() as folder, Installed():
         if reference is not None or beta:

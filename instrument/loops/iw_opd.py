@@ -10,8 +10,8 @@ from .gkd import CHANGES as COMMON
 from .gkd import as_messages, run, tokenizer_of_messages
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_missing, refuse_no_count, refuse_part_of_generation
-from .scored import Snapshots, adapted, drive, settings
+from .refused import per_generation, refuse_missing, refuse_part_of_generation
+from .scored import Snapshots, drive, peft_config_of, settings
 from .taught import Answer, lessons
 
 CHANGES = {**COMMON, "teacher": "its tokenizer is the student's, which TRL loads from the path in its config"}
@@ -46,8 +46,7 @@ def run_iw_opd(
         LookupError: what is installed has no such trainer.
     """
     refuse_missing(teacher, "teacher")
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
-    refuse_part_of_generation(len(answers), micro_batch * arguments.get("gradient_accumulation_steps", 1))
+    refuse_part_of_generation(len(answers), per_generation(micro_batch, arguments))
     trainer, config = experimental("iw_opd", "IWOPD")
     script = {
         row: (lesson.number, [n >= lesson.start - 1 for n in range(len(row) - 1)])
@@ -64,7 +63,7 @@ def run_iw_opd(
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=as_messages(answers if written is None else written),
             processing_class=tokenizer,
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         built.model.generate = generate
         driven = drive(built, script, Snapshots(), teacher)

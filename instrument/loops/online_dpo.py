@@ -15,7 +15,7 @@ from .groups import Answers, Group, scripted
 from .installed import Installed
 from .reference_free import experimental
 from .refused import refuse_missing
-from .scored import Snapshots, adapted, drive, settings, tokenizer_of_words, words
+from .scored import Snapshots, drive, peft_config_of, settings, tokenizer_of_words, words
 
 SEAM = "_generate"
 CHANGES = {**COMMON, SEAM: "replaced on the instance: hands over the given completions, nothing is generated"}
@@ -76,7 +76,7 @@ def run_online_dpo(
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
             processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         setattr(built, SEAM, generate)
         driven = drive(built, script, snapshots, reference)

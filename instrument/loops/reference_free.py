@@ -14,7 +14,7 @@ from ..objective_record import Driven
 from ..probe import EOS
 from .dpo import Pair
 from .installed import Installed
-from .scored import CHANGES, Snapshots, adapted, drive, settings, tokenizer_of_words, words
+from .scored import CHANGES, Snapshots, drive, peft_config_of, settings, tokenizer_of_words, words
 
 Triple = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
 SIDES = ("chosen", "rejected")
@@ -89,7 +89,7 @@ def run(
             args=settings(config, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         driven = drive(built, script, Snapshots(), None)
     driven.record.changes.update(CHANGES)

@@ -57,6 +57,20 @@ def refuse_no_count(**given: Any) -> None:
             raise ValueError(f"{said}={number!r}: give a whole number, 1 or more")
 
 
+def per_generation(micro_batch: int, arguments: dict[str, Any]) -> int:
+    """Rows that a trainer takes at once: for a generation or, where it has none of its own, for an optimizer step.
+
+    Args:
+        arguments: of the trainer, by name.
+
+    Raises:
+        ValueError: as ``refuse_no_count``.
+    """
+    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
+    steps: int = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
+    return micro_batch * steps
+
+
 def refuse_unknown_choices(config: Any, given: dict[str, Any]) -> None:
     """Raise for a word that none of the choices of an option is.
 

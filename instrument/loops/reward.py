@@ -20,7 +20,7 @@ from .arguments import in_order
 from .installed import Installed
 from .refused import refuse_half, refuse_unknown_words
 from .scored import CHANGES as COMMON
-from .scored import Parameters, Snapshots, adapted, settings, tokenizer_of_words
+from .scored import Parameters, Snapshots, peft_config_of, settings, tokenizer_of_words
 
 CHANGES = {**COMMON, "model": "float64"}
 Pair = tuple[Sequence[int], Sequence[int]]
@@ -76,7 +76,7 @@ def run_reward(
             args=settings(RewardConfig, folder, per_device_train_batch_size=micro_batch, **arguments),
             train_dataset=Dataset.from_list(table),
             processing_class=tokenizer_of_words(model.config.vocab_size),
-            **adapted(peft),
+            **peft_config_of(peft),
         )
         refuse_half(trainer)
         in_order(trainer)

@@ -21,7 +21,13 @@ CHANGES = {
 
 
 def run_sampled(
-    model: Any, groups: Sequence[Group], drift: Sequence[Sequence[float]], *, micro_batch: int, **arguments: Any
+    model: Any,
+    groups: Sequence[Group],
+    drift: Sequence[Sequence[float]],
+    *,
+    peft: Any = None,
+    micro_batch: int,
+    **arguments: Any,
 ) -> Driven:
     """As ``run_grpo``, with the correction for another sampler, whose name is vllm_importance_sampling_mode.
 
@@ -52,7 +58,7 @@ def run_sampled(
             self._last_loaded_step = -1
 
     driven = run_like_grpo(
-        Sampled, GRPOConfig, model, groups, reference=None, peft=None, micro_batch=micro_batch, **arguments
+        Sampled, GRPOConfig, model, groups, reference=None, peft=peft, micro_batch=micro_batch, **arguments
     )
     driven.record.changes.update(CHANGES)
     return driven

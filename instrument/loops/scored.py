@@ -251,7 +251,7 @@ def as_reference(kind: Any, reference: Any, peft: Any) -> dict[str, Any]:
     return {"ref_model": copy.deepcopy(reference)} if copies and peft is None else {}
 
 
-def adapted(peft: Any) -> dict[str, Any]:
+def peft_config_of(peft: Any) -> dict[str, Any]:
     """The configuration of an adapter as an argument of a trainer; nothing where there is none."""
     return {} if peft is None else {"peft_config": peft}
 
@@ -265,11 +265,11 @@ def copy_with(model: Any, peft: Any) -> Any:
         return get_peft_model(copy.deepcopy(model), copy.deepcopy(peft))
 
 
-def lora(modules: Sequence[str], task: str = "CAUSAL_LM") -> Any:
-    """Configuration of a LoRA adapter on these modules, drawn and not zero at first."""
+def lora(modules: Sequence[str], task: str = "CAUSAL_LM", zero: bool = False) -> Any:
+    """Configuration of a LoRA adapter on these modules, drawn and not zero at first unless asked to be."""
     from peft import LoraConfig
 
-    return LoraConfig(r=4, target_modules=list(modules), task_type=task, init_lora_weights=False)
+    return LoraConfig(r=4, target_modules=list(modules), task_type=task, init_lora_weights=zero)
 
 
 def asked_behind(

@@ -15,16 +15,16 @@ from .generation import generating
 from .gkd import CHANGES as COMMON
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_no_count, refuse_part_of_generation
+from .refused import per_generation, refuse_part_of_generation
 from .scored import (
     Asked,
     Parameters,
     Snapshots,
-    adapted,
     asked_behind,
     drive,
     keep_as_reference,
     looked_up,
+    peft_config_of,
     settings,
     tokenizer_of_words,
     trained,
@@ -106,9 +106,7 @@ def built(
     model: Any, told: Sequence[Told], peft: Any, micro_batch: int, arguments: dict[str, Any], folder: str
 ) -> Built:
     """The trainer, which saves to a folder."""
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
-    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
-    refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), micro_batch * steps)
+    refuse_part_of_generation(len(told) * arguments.get("num_generations", 1), per_generation(micro_batch, arguments))
     trainer, config = experimental("sdft", "SDFT")
     script = lessons([(p, c) for p, _, c in told], [(*p, *more) for p, more, _ in told])
     snapshots, first = Snapshots(), copy.deepcopy(model)
@@ -127,7 +125,7 @@ def built(
             [{"prompt": words(p), "privileged_context": words(more)} for p, more, _ in told]
         ),
         processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
-        **adapted(peft),
+        **peft_config_of(peft),
     )
     made.model.generate = generating(
         {tuple(p): [c] for p, _, c in told},

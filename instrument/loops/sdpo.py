@@ -16,16 +16,16 @@ from .groups import CHANGES as COMMON
 from .groups import Answers, Group, read_size, scripted
 from .installed import Installed
 from .reference_free import experimental
-from .refused import refuse_no_count
+from .refused import per_generation
 from .scored import (
     Asked,
     Script,
     Snapshots,
-    adapted,
     asked_behind,
     drive,
     keep_as_reference,
     looked_up,
+    peft_config_of,
     settings,
     tokenizer_of_words,
     words,
@@ -111,9 +111,7 @@ def built(
 ) -> Built:
     """The trainer, which saves to a folder."""
     trainer, config = experimental("sdpo", "SDPO")
-    refuse_no_count(per_device_train_batch_size=micro_batch, **arguments)
-    steps = arguments.get("steps_per_generation", arguments.get("gradient_accumulation_steps", 1))
-    script, size = scripted(groups, False), read_size(groups, micro_batch * steps)
+    script, size = scripted(groups, False), read_size(groups, per_generation(micro_batch, arguments))
     answers, snapshots, first = Answers(groups), Snapshots(), copy.deepcopy(model)
     given = {tuple(group.prompt): group.completions for group in groups}
     keep_as_reference(model, first, folder)
@@ -132,7 +130,7 @@ def built(
         ),
         train_dataset=Dataset.from_list([{"prompt": words(group.prompt)} for group in groups]),
         processing_class=tokenizer_of_words(model.config.vocab_size, "left"),
-        **adapted(peft),
+        **peft_config_of(peft),
     )
     made.model.generate = generating(
         given, lambda rows: snapshots.generated(made.model, [script[row][0] for row in rows])

@@ -10,7 +10,7 @@ from .distillation import CHANGES as COMMON
 from .distillation import run_like_distillation
 from .reference_free import experimental
 from .refused import refuse_missing
-from .scored import adapted
+from .scored import peft_config_of
 from .stand_in import StandIn
 from .taught import Answer, logits_of
 
@@ -59,5 +59,7 @@ def run_server_distillation(
     given = {"teacher_model_server_url": "http://localhost", **arguments}
     # The trainer makes its client by itself, which needs vLLM.
     with StandIn("trl.generation.vllm_client", CLIENT, lambda **_: Client(teacher)):
-        windows, _ = run_like_distillation(kind, config, model, teacher, answers, micro_batch, given, **adapted(peft))
+        windows, _ = run_like_distillation(
+            kind, config, model, teacher, answers, micro_batch, given, **peft_config_of(peft)
+        )
     return windows, dict(CHANGES)

@@ -1,23 +1,32 @@
 """`python -m instrument.report report.json > docs/checks.md`: the page of the checks, from what a run wrote."""
 
-import argparse
 import json
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from .as_page import page
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m instrument.report", description=__doc__)
-    parser.add_argument("file", type=Path, help="what `weighbridge report --json FILE` wrote, of all checks")
-    parser.add_argument("--held", type=Path, help="compare with this page instead, and fail where they differ")
-    given = parser.parse_args()
+
+def main(
+    file: Annotated[Path, typer.Argument(help="What `weighbridge report --json FILE` wrote, of all checks.")],
+    held: Annotated[Path | None, typer.Option(help="Compare with this page instead; exit 1 where they differ.")] = None,
+) -> None:
+    """Print the page of the checks."""
     try:
-        checks = json.loads(given.file.read_text())["checks"]
-    except (OSError, ValueError, KeyError) as error:
-        parser.error(f"{given.file} is no report ({error!r}): write one with weighbridge report --json {given.file}")
-    if given.held is None:
-        print(page(checks), end="")
-    elif given.held.read_text() != page(checks):
-        parser.exit(
-            1, f"{given.held} is not what this run gives: python -m instrument.report {given.file} > {given.held}\n"
-        )
+        found = page(json.loads(file.read_text("utf-8"))["checks"])
+        written = None if held is None else held.read_text("utf-8")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise typer.BadParameter(
+            f"{error!r}: give what weighbridge report --json FILE wrote, and with --held the page that it gave"
+        ) from error
+    if held is None:
+        typer.echo(found, nl=False)
+    elif written != found:
+        typer.echo(f"{held} is not what this run gives: python -m instrument.report {file} > {held}", err=True)
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,12 +1,19 @@
 """A trainer of another release is named with the version, and with what it does not have or does not take."""
 
 import importlib
+from pathlib import Path
 
 import pytest
+from peft import LoraConfig
 from transformers import Trainer
-from trl import GRPOTrainer
+from trl import GRPOTrainer, RLOOTrainer
 
+from instrument.loops import installed
+from instrument.loops.async_grpo import Rollout, run_async_grpo
+from instrument.loops.gold_across import run_gold_across, run_gold_sampled
 from instrument.loops.installed import Installed
+from instrument.tiny import tiny_policy
+from instrument.trl_across import MERGES
 from instrument.trl_trainers import CHECKED
 from tests.instrument.test_loops_refuse import LOOPS, run
 
@@ -52,6 +59,36 @@ COUNTED = [("micro_batch", 0), ("micro_batch", "two"), ("micro_batch", 1.5), ("g
 def test_a_count_that_is_none_is_named(name, option, number):
     with pytest.raises(ValueError, match=rf"^{option}={number!r}: give a whole number, 1 or more$"):
         run(name, **{option: number})
+
+
+@pytest.mark.parametrize(("option", "number"), COUNTED)
+def test_a_count_that_is_none_is_named_where_texts_or_rollouts_are_given(option, number):
+    model, said = tiny_policy(32), rf"^{option}={number!r}: give a whole number, 1 or more$"
+    given = {"micro_batch": 2, option: number}
+
+    with pytest.raises(ValueError, match=said):
+        run_async_grpo(model, [Rollout((3,), (4,), 1.0), Rollout((5,), (6,), -1.0)], **given)
+    with pytest.raises(ValueError, match=said):
+        run_gold_across(tiny_policy(33), tiny_policy(35), MERGES, [("x", "y"), ("z", "y")], **given)
+    with pytest.raises(ValueError, match=said):
+        run_gold_sampled(tiny_policy(33), tiny_policy(35), MERGES, [("x", "y")], [[3, 2]], **given)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("Trainer(nothing=1)", r"^Trainer\.__init__\(\) got an unexpected"),
+        ("RLOOTrainer(nothing=1)", r"^trl \d+\.\d+\.\d+: RLOOTrainer\.__init__\(\) got an unexpected"),
+        ("LoraConfig(nothing=1)", r"^LoraConfig\.__init__\(\) got an unexpected"),
+    ],
+)
+def test_what_another_library_does_not_take_is_not_said_of_trl(call, told):
+    # As if a loop had called it.
+    code = compile(call, str(Path(installed.__file__).with_name("loop.py")), "eval")
+    known = {"Trainer": Trainer, "RLOOTrainer": RLOOTrainer, "LoraConfig": LoraConfig}
+
+    with pytest.raises(TypeError, match=told), Installed():
+        eval(code, known)
 
 
 def test_what_goes_wrong_elsewhere_is_left_as_it_is():

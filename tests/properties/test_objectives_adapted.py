@@ -15,6 +15,7 @@ from tests.properties import (
     test_objectives_distilled,
     test_objectives_experimental,
     test_objectives_online,
+    test_objectives_sampled,
     test_objectives_unpaired,
 )
 
@@ -31,6 +32,7 @@ CASES = [
         for weight in (1.0, 0.25)
     ),
     (test_objectives_experimental, "test_every_token_of_sdpo_over_words", "run_sdpo_words", {"support": Support()}),
+    (test_objectives_sampled, "test_every_token_of_another_sampler", "run_sampled", {"mode": "token_truncate"}),
     (test_objectives_unpaired, "test_every_reward_enters_at_its_last_token", "run_reward", {}),
     (test_objectives_online, "test_every_token_of_online_dpo", "run_online_dpo", {"loss_type": "sigmoid"}),
     (test_objectives_distilled, "test_every_token_of_distillation", "run_distillation", {"beta": 0.25}),
@@ -66,7 +68,9 @@ def test_an_adapter_leaves_every_weight_as_its_form_says(case, monkeypatch):
         if "reference" in options:
             options["reference"] = copy.deepcopy(args[0])
         # PEFT notes in a configuration where its model comes from, and warns when it is used for another.
-        return original(*args, peft=lora(("q_proj", "down_proj"), task), **options)
+        # Rollouts are of the model that is handed over; another one would have all of them clipped.
+        adapter = lora(("q_proj", "down_proj"), task, zero=loop == "run_async_grpo")
+        return original(*args, peft=adapter, **options)
 
     monkeypatch.setattr(module, loop, run)
     getattr(module, property_)(**{name: run if name == "run" else value for name, value in given.items()})

@@ -1,12 +1,11 @@
 """Both sides of every limit of a loss are run: a form that never cuts, or always, is contradicted by its property."""
 
-import inspect
-
 import numpy as np
 import pytest
 
 from closed_forms import advantages, distillation, dpo, policy, policy_masks, preference, unpaired
 from instrument.objective_distilled import Support
+from tests.limits import Told
 from tests.properties import (
     test_objectives_async,
     test_objectives_bonus,
@@ -20,23 +19,6 @@ from tests.properties import (
 )
 
 OFF = 1e9
-
-
-def told(name, value):
-    """A form that is given another limit."""
-
-    def change(form):
-        signature = inspect.signature(form)
-
-        def wrong(*args, **kwargs):
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            bound.arguments[name] = value(bound.arguments) if callable(value) else value
-            return form(*bound.args, **bound.kwargs)
-
-        return wrong
-
-    return change
 
 
 def without_delta(sign):
@@ -81,18 +63,18 @@ NEVER_CUT = [
     *((tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(0.0)) for tokens in (dpo_tokens, cpo_tokens)),
     (tpo_tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(0.0)),
     *(
-        (grpo_tokens, {"loss_type": kind, "level": level}, (policy, "clipped"), told(limit, off))
+        (grpo_tokens, {"loss_type": kind, "level": level}, (policy, "clipped"), Told(limit, off))
         for kind in CLIPPED
         for level in LEVELS
         for limit, off in (("low", 1.0), ("high", OFF))
     ),
     *(
-        (rloo_tokens, {"normalize": normalize}, (policy, "clipped"), told(limit, off))
+        (rloo_tokens, {"normalize": normalize}, (policy, "clipped"), Told(limit, off))
         for normalize in (False, True)
         for limit, off in (("low", 1.0), ("high", OFF))
     ),
     *(
-        (test_objectives_async.test_every_token_of_async_grpo, {}, (policy, "clipped"), told(limit, off))
+        (test_objectives_async.test_every_token_of_async_grpo, {}, (policy, "clipped"), Told(limit, off))
         for limit, off in (("low", 1.0), ("high", OFF))
     ),
     (
@@ -101,37 +83,37 @@ NEVER_CUT = [
         (unpaired, "kto_baseline"),
         lambda form: lambda apart: abs(float(np.mean(apart))),
     ),
-    *((gmpo_tokens, {}, (policy, "geometric"), told(limit, OFF)) for limit in ("low", "high")),
-    *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), told("cap", OFF)) for level in LEVELS),
+    *((gmpo_tokens, {}, (policy, "geometric"), Told(limit, OFF)) for limit in ("low", "high")),
+    *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), Told("cap", OFF)) for level in LEVELS),
     *(
-        (tokens, {"support": support}, (distillation, "capped"), told("cap", OFF))
+        (tokens, {"support": support}, (distillation, "capped"), Told("cap", OFF))
         for tokens in (sdft_tokens, sdpo_words)
         for support in SUPPORTS.values()
     ),
     *(
-        (sdpo_tokens, {"weight": weight, "loss_type": "grpo"}, (distillation, "sampled_token"), told("cap", OFF))
+        (sdpo_tokens, {"weight": weight, "loss_type": "grpo"}, (distillation, "sampled_token"), Told("cap", OFF))
         for weight in (1.0, 0.25)
     ),
     *(
-        (sdpo_tokens, {"weight": 0.25, "loss_type": kind}, (policy, "clipped"), told(limit, off))
+        (sdpo_tokens, {"weight": 0.25, "loss_type": kind}, (policy, "clipped"), Told(limit, off))
         for kind in ("grpo", "bnpo", "dapo")
-        for limit, off in (("low", 1.0), ("high", OFF), ("low", lambda given: given["high"]))
+        for limit, off in (("low", 1.0), ("high", OFF), ("low", "high"))
     ),
-    (sdft_sampled, {}, (distillation, "capped"), told("cap", OFF)),
+    (sdft_sampled, {}, (distillation, "capped"), Told("cap", OFF)),
     *(
         (two_sided, {"loss_type": kind}, (policy, "clipped"), without_delta(sign))
         for kind in CLIPPED
         for sign in (1, -1)
     ),
-    *((drifted, {"loss_type": kind}, (policy_masks, "off_policy_rows"), told("threshold", OFF)) for kind in LOSS_TYPES),
-    *((bonus_tokens, {"loss_type": kind}, (policy_masks, "high_entropy"), told("share", 1.0)) for kind in LOSS_TYPES),
+    *((drifted, {"loss_type": kind}, (policy_masks, "off_policy_rows"), Told("threshold", OFF)) for kind in LOSS_TYPES),
+    *((bonus_tokens, {"loss_type": kind}, (policy_masks, "high_entropy"), Told("share", 1.0)) for kind in LOSS_TYPES),
     *(
-        (cut_off, {"beta": beta}, (advantages, "shaped_reward"), told(limit, off))
+        (cut_off, {"beta": beta}, (advantages, "shaped_reward"), Told(limit, off))
         for beta in (0.0, 0.1)
         for limit, off in (("low", -OFF), ("high", OFF))
     ),
     *(
-        (sampler_tokens, {"mode": mode}, (policy_masks, "sampler_ratio"), told(limit, off))
+        (sampler_tokens, {"mode": mode}, (policy_masks, "sampler_ratio"), Told(limit, off))
         for mode in ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
         for limit, off in (("low", 0.0), ("high", OFF))
     ),
@@ -143,14 +125,9 @@ def at_the_cap(form):
     return lambda q, advantage, cap: form(np.asarray(q) * 0 + 50.0, advantage, cap)
 
 
-def one_for_the_other(first, second):
-    """What belongs to one of two sides is taken for both."""
-    return told(first, lambda given: given[second])
-
-
 ALWAYS_CUT = [
     *(
-        (drifted, {"loss_type": kind}, (policy_masks, "off_policy_rows"), told("threshold", 1e-12))
+        (drifted, {"loss_type": kind}, (policy_masks, "off_policy_rows"), Told("threshold", 1e-12))
         for kind in LOSS_TYPES
     ),
     (kto_tokens, {"loss_type": "kto"}, (unpaired, "kto_baseline"), lambda form: lambda apart: 0.0),
@@ -158,7 +135,7 @@ ALWAYS_CUT = [
     (tpo_tokens, {"loss_type": "hinge"}, (preference, "hinge"), with_margin(OFF)),
     *((grpo_tokens, {"loss_type": "cispo", "level": level}, (policy, "cispo"), at_the_cap) for level in LEVELS),
     *(
-        (grpo_tokens, {"loss_type": kind, "level": level}, (policy, kind), one_for_the_other(*names))
+        (grpo_tokens, {"loss_type": kind, "level": level}, (policy, kind), Told(*names))
         for kind in ("sapo", "vespo")
         for level in LEVELS
         for names in (("rising", "falling"), ("falling", "rising"))
@@ -166,7 +143,7 @@ ALWAYS_CUT = [
 ]
 FIRST_FOR_THE_OTHER = [
     *(
-        (tokens, given, (policy, form), one_for_the_other(*names))
+        (tokens, given, (policy, form), Told(*names))
         for tokens, given, form in (
             *((grpo_tokens, {"loss_type": kind, "level": level}, "clipped") for kind in CLIPPED for level in LEVELS),
             *((rloo_tokens, {"normalize": normalize}, "clipped") for normalize in (False, True)),
@@ -185,7 +162,7 @@ OTHER_ORDER = [
     ),
     (dpo_tokens, {"loss_type": "aot_unpaired"}, (preference, "aot_unpaired"), lambda form: preference.smoothed_sigmoid),
     *(
-        (dpo_tokens, {"loss_type": kind}, (dpo, "length_desensitized"), told("ld_alpha", 1.0))
+        (dpo_tokens, {"loss_type": kind}, (dpo, "length_desensitized"), Told("ld_alpha", 1.0))
         for kind in ("sigmoid", "apo_zero", "aot")
     ),
 ]
