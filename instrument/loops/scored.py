@@ -25,7 +25,7 @@ from ..probe import PAD
 from ..record import Floats, Row
 from .arguments import TRL_CHANGES, logged, of_trl
 from .data import tokenizer_of_ids
-from .installed import Installed
+from .installed import Installed, OldNames
 from .refused import refuse_missing, refuse_no_count, refuse_unknown_choices, refuse_unknown_loss, refuse_unknown_words
 
 Parameters = dict[str, torch.Tensor]
@@ -261,7 +261,7 @@ def copy_with(model: Any, peft: Any) -> Any:
     from peft import get_peft_model
 
     # PEFT notes in a configuration where its model comes from, and warns when it is used for another.
-    with Installed():
+    with OldNames():
         return get_peft_model(copy.deepcopy(model), copy.deepcopy(peft))
 
 
